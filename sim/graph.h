@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// sim/graph.h: a dependency graph. Nodes wait for their predecessors and call back when ready; used for steps and
+// collectives. Built once (add nodes and edges, then seal to compressed rows of 32-bit ids), played any number of times
+// (rewind). It has no clock.
+#pragma once
+#include "sim/arena.h"
+#include "sim/error.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct graph graph;
+typedef void graph_ready(void *owner, uint32_t node);
+
+graph *graph_create(arena *a);
+uint32_t graph_add_node(graph *g);                  // ids from 0
+uint32_t graph_add_nodes(graph *g, uint32_t count); // the first of count new ids
+void graph_add_edge(graph *g, uint32_t before, uint32_t after);
+void graph_seal(graph *g); // no more nodes or edges
+bool graph_is_acyclic(const graph *g);
+uint32_t graph_node_count(const graph *g);
+uint32_t graph_edge_count(const graph *g);
+const uint32_t *graph_successors(const graph *g, uint32_t node, uint32_t *count);
+uint32_t graph_predecessor_count(const graph *g, uint32_t node);
+
+void graph_rewind(graph *g); // every node waits again
+void graph_start(graph *g, graph_ready *ready,
+                 void *owner);            // calls back for each node without predecessors, by id
+void graph_done(graph *g, uint32_t node); // calls back for each successor that became ready
+uint32_t graph_done_count(const graph *g);
+// The first node that has started waiting and never got ready (deadlock reports); UINT32_MAX: all are done.
+uint32_t graph_first_waiting(const graph *g);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// sim/os.h: what only the operating system knows. With workers.c the only file that asks for POSIX.
+#pragma once
+#include "sim/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+double os_wall_s(void); // monotonic
+double os_cpu_s(void);  // of this process
+uint64_t os_peak_memory_bytes(void);
+uint64_t os_memory_bytes(void); // installed; 0: unknown
+uint32_t os_cores(void);
+void os_host_name(char *buffer, size_t size);
+void os_date_utc(char *buffer, size_t size); // "2026-11-30T15:06:32Z"
+
+bool os_is_terminal(FILE *stream);
+uint32_t os_terminal_columns(FILE *stream); // 0: not a terminal
+
+// SIGINT and SIGTERM set a flag; a second one ends the process at once with exit code 130.
+void os_catch_signals(void);
+bool os_interrupted(void);
+void os_ignore_broken_pipe(void);
+
+bool os_exists(const char *path);
+bool os_is_directory(const char *path);
+bool os_remove(const char *path); // true when it is gone
+bool os_rename(const char *from, const char *to);
+bool os_program_directory(char *buffer,
+                          size_t size); // where this program's file lies, without the final slash
+bool os_real_path(const char *path, char *buffer, size_t size);
+void os_join_path(char *buffer, size_t size, const char *directory, const char *name); // absolute names stay
+void os_directory_of(char *buffer, size_t size, const char *path);
+// Names of the regular files in a directory whose name ends in suffix, sorted bytewise; count < 0: cannot be read.
+int os_list_directory(const char *path, const char *suffix, char names[][256], int capacity);
+
+// Reads a regular file whole. Refuses: missing, a directory, unreadable, larger than limit_bytes (exit code 2, the
+// path and the reason in the message, placed at where if given). The text is malloc'ed, ends with a 0 beyond length.
+bool os_read_file(const char *path, size_t limit_bytes, char **text, size_t *length, const sim_place *where,
+                  sim_error *error);
