@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/collective/collective.h: plays plans on a network. A group is an ordered list of endpoints; a collective on it
+// starts when its last member has arrived, and every member is told at its end. Plans are cached by (kind, ranks, bytes,
+// grain). Bytes of every collective are checked against its plan at its end.
+#pragma once
+#include "models/collective/choose.h"
+#include "models/network/network.h"
+#include "sim/engine.h"
+
+typedef struct collectives collectives;
+typedef uint32_t group_id;
+
+typedef struct group_def {
+    const vertex_id *members; // in ring order; copied
+    uint32_t count;
+    uint32_t multiplicity; // how many such groups this one stands for
+    const char *label;     // "dp", "tp", ...
+} group_def;
+
+typedef struct collective_request {
+    collective_kind kind;
+    group_id group;
+    uint64_t bytes;      // as plan.h defines them
+    uint32_t tag;        // the owner's number
+    int forced_protocol; // collective_protocol or -1
+} collective_request;
+
+typedef struct collective_result { // what the owner is told, and what the trace records
+    uint32_t tag;
+    collective_kind kind;
+    group_id group;
+    collective_protocol protocol;
+    collective_grain grain;
+    uint32_t ranks, multiplicity;
+    uint64_t bytes, wire_bytes; // wire: payload over all edges (conserved), x 1 / payload_ratio not included
+    sim_time first_arrival_ps, last_arrival_ps, end_ps;
+    uint32_t last_member; // position of the last to arrive; ties: the least position
+} collective_result;
+
+typedef void collective_done(void *owner, const collective_result *result);
+// Told for each finished message or stream edge of a collective when set (trace level transfers).
+typedef struct collective_transfer {
+    uint32_t tag;
+    vertex_id from, to;
+    uint64_t bytes;
+    sim_time start_ps, end_ps;
+} collective_transfer;
+typedef void collective_moved(void *owner, const collective_transfer *transfer);
+
+typedef struct collectives_options {
+    const collective_terms *terms;
+    collective_grain grain; // what is asked for: streams or messages
+    collective_done *done;
+    collective_moved *moved; // may be NULL
+    void *owner;
+} collectives_options;
+
+collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options);
+group_id collectives_add_group(collectives *c, const group_def *def);
+uint32_t collectives_group_count(const collectives *c);
+const group_def *collectives_group(const collectives *c, group_id g);
+// An instance waits for arrivals of every member. Groups of one member end at once when it arrives (still an event).
+uint32_t collective_open(collectives *c, const collective_request *request); // its number
+void collective_arrive(collectives *c, uint32_t collective, uint32_t member);
+// The time it would take alone from its last arrival (closed form of the plan on the ideal network), for show and tests.
+double collective_predict_s(collectives *c, const collective_request *request);
+
+typedef struct collectives_counters {
+    uint64_t played, messages, plans, plan_hits;
+} collectives_counters;
+collectives_counters collectives_counters_of(const collectives *c);
+uint32_t collectives_open_count(const collectives *c); // instances not yet ended (deadlock reports)

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/collective/plan.h: a collective as data: who sends what to whom after what. Built without a clock. Ranks are
+// positions 0 .. n-1 in the group. Two grains of the same plan (DESIGN.md 6): messages, each with its predecessors; and
+// streams, one edge per pair of neighbours with all bytes that cross it and the number of steps they take.
+#pragma once
+#include "sim/arena.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum collective_kind {
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_ALL_GATHER,
+    COLLECTIVE_SEND_RECV,
+    COLLECTIVE_KINDS
+} collective_kind;
+extern const char *const collective_kind_words[]; // "all-reduce", "reduce-scatter", "all-gather", "send-recv"
+
+typedef enum collective_grain { GRAIN_STREAMS, GRAIN_MESSAGES } collective_grain;
+extern const char *const collective_grain_words[];
+
+enum { PLAN_NONE = UINT32_MAX };
+
+typedef struct plan_message {
+    uint32_t from, to; // positions in the group
+    uint32_t step;     // from 0
+    uint32_t chunk;    // which part of the buffer
+    bool reduces;      // the receiver adds it to its own
+    uint64_t bytes;
+    uint32_t after_own;      // the sender's message before this one, or PLAN_NONE
+    uint32_t after_received; // the message the sender must have received, or PLAN_NONE
+} plan_message;
+
+typedef struct plan_edge { // streams grain
+    uint32_t from, to;
+    uint64_t bytes;
+} plan_edge;
+
+typedef struct plan {
+    collective_kind kind;
+    uint32_t ranks, chunks, steps;
+    uint64_t bytes;         // the size column of nccl-tests: the whole buffer
+    plan_message *messages; // GRAIN_MESSAGES, by step then sender; NULL otherwise
+    uint32_t message_count;
+    plan_edge *edges; // GRAIN_STREAMS
+    uint32_t edge_count;
+} plan;
+
+// bytes: all-reduce the buffer of one rank; all-gather the gathered buffer; reduce-scatter the buffer before scattering;
+// send-recv the message from position 0 to position 1.
+void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain,
+               plan *out);                                                        // ring.c
+void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out); // send_recv.c
+uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks,
+                          uint32_t chunk); // even shares, the first ones get the remainder
+bool plan_is_valid(
+    const plan
+        *p); // acyclic, positions in range, every rank ends with what the kind promises (messages grain)
+
+// Ring without contention (source and range in ring.c):  all-reduce T = 2 (n-1) (alpha + S/(nB)), others half of it.
+double ring_time_s(collective_kind kind, uint32_t ranks, double bytes, double alpha_s, double rate_Bps);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/hardware/gpu.h: a GPU as the catalogue describes it. It keeps what has no wires.
+#pragma once
+#include "models/dtype.h"
+#include "sim/bind.h"
+
+typedef struct gpu_def {
+    const char *name;
+    const char *architecture;
+    uint32_t multiprocessors; // SMs or CUs
+    // Dense matrix peaks of the data sheet, FLOP/s; 0: the GPU has no such unit (using it is refused)
+    double peak_flops[DTYPES];
+    double vector_flops;     // FP32 outside the tensor cores
+    uint64_t memory_bytes;   // capacity
+    double memory_rate_Bps;  // data sheet
+    uint64_t reserved_bytes; // driver context, communication library: never available to tensors
+    double power_W;          // thermal design power
+    double clock_ratio;      // sustained clock under training load against the clock of the efficiency curves
+    double kernel_overhead_s;      // GPU time per kernel beside its work: ramp up, ramp down
+    double launch_s;               // host time per kernel launch
+    bind_points matmul;            // FLOP of one product -> share of the peak
+    bind_points attention_forward; // sequence length -> share of the peak, fused attention, head size 128
+    bind_points attention_backward;
+    bind_points memory; // bytes moved by one kernel -> share of memory_rate_Bps
+} gpu_def;
+
+extern const bind_row gpu_binds[];
