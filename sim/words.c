@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sim/words.h"
+#include "sim/check.h"
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LENGTH_MAX = 64,  // longer words are near to nothing
+    STEP = 4,         // what an edit costs
+    CASE_STEP = 1,    // what a letter in the other case costs
+    SHOWN_CHARS = 40, // of foreign text inside a message
+};
+
+// Letters of ASCII only and without a locale: keys and units are ASCII.
+static char lower(char c)
+{
+    return 'A' <= c && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t replace_cost(char a, char b)
+{
+    if (a == b) return 0;
+    return lower(a) == lower(b) ? CASE_STEP : STEP;
+}
+
+// Optimal string alignment: like Levenshtein's distance, and two neighbours swapped count once.
+//     d(i, j) = min( d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + [a_i != b_j], d(i-2, j-2) + 1 if swapped )
+static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    uint32_t rows[3][LENGTH_MAX + 1];
+    uint32_t *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = (uint32_t)j * STEP;
+    for (size_t i = 1; i <= a_length; i++) {
+        uint32_t *oldest = before;
+        before = above, above = row, row = oldest;
+        row[0] = (uint32_t)i * STEP;
+        for (size_t j = 1; j <= b_length; j++) {
+            row[j] = least(above[j], row[j - 1]) + STEP;
+            row[j] = least(row[j], above[j - 1] + replace_cost(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+                row[j] = least(row[j], before[j - 2] + STEP);
+        }
+    }
+    return row[b_length];
+}
+
+const char *words_nearest(const char *text, const char *const *words, uint32_t count)
+{
+    size_t length = strlen(text);
+    if (length == 0 || length > LENGTH_MAX) return NULL;
+    // One edit for a short word, three for a long one; letters in the other case come on top.
+    uint32_t edits = length <= 3 ? 1 : length <= 6 ? 2 : 3;
+    uint32_t best = edits * STEP + (STEP - 1);
+    const char *nearest = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t word_length = strlen(words[i]);
+        if (word_length > LENGTH_MAX) continue;
+        uint32_t d = distance(text, length, words[i], word_length);
+        // a word of which no letter is left is not near
+        if (d < (nearest ? best : best + 1) && d < STEP * (length > word_length ? length : word_length)) {
+            best = d;
+            nearest = words[i];
+        }
+    }
+    return nearest;
+}
+
+char *words_show(char buffer[static WORDS_SHOWN_SIZE], const char *text)
+{
+    size_t out = 0, chars = 0;
+    for (const char *c = text; *c; c++) {
+        if (((unsigned char)*c & 0xC0) != 0x80 && chars++ == SHOWN_CHARS) { // the next character begins
+            memcpy(buffer + out, "...", 3);
+            out += 3;
+            break;
+        }
+        if (out == WORDS_SHOWN_SIZE - 4) break; // bytes that are no UTF-8 may go on without a beginning
+        buffer[out++] = *c;
+    }
+    buffer[out] = 0;
+    return buffer;
+}
+
+char *words_list(char *buffer, size_t size, const char *const *words, uint32_t count, uint32_t limit)
+{
+    SIM_ASSERT(size > 0);
+    size_t used = 0;
+    buffer[0] = 0;
+    for (uint32_t i = 0; i < count && used < size; i++) {
+        const char *comma = i ? ", " : "";
+        int wrote = i == limit ? snprintf(buffer + used, size - used, " and %u more", count - limit)
+                               : snprintf(buffer + used, size - used, "%s%s", comma, words[i]);
+        SIM_ASSERT(wrote >= 0);
+        used += (size_t)wrote;
+        if (i == limit) break;
+    }
+    return buffer;
+}
