@@ -24,6 +24,7 @@ typedef struct check_context {
     const char *event_name;
 } check_context;
 
-// The one mutable variable at file scope of the project, thread-local and read only by check_failed().
+// Kept in a mutable variable at file scope, thread-local and read only by check_failed(); the project's only other one
+// is the signal flag of sim/os.c.
 void check_set_context(const check_context *context); // NULL: no event is being handled
 _Noreturn void check_failed(const char *condition, const char *file, int line, const char *function);

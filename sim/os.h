@@ -12,14 +12,16 @@ double os_cpu_s(void);  // of this process
 uint64_t os_peak_memory_bytes(void);
 uint64_t os_memory_bytes(void); // installed; 0: unknown
 uint32_t os_cores(void);
-void os_host_name(char *buffer, size_t size);
-void os_date_utc(char *buffer, size_t size); // "2026-11-30T15:06:32Z"
+void os_host_name(char *buffer, size_t size); // "unknown" where it has none that fits
+void os_date_utc(char *buffer, size_t size);  // "2026-11-30T15:06:32Z"
 
 bool os_is_terminal(FILE *stream);
 uint32_t os_terminal_columns(FILE *stream); // 0: not a terminal
 
 // SIGINT and SIGTERM set a flag; a second one ends the process at once with exit code 130.
 void os_catch_signals(void);
+// The same in a child of sim/workers.c: clears the flag, and a second signal changes nothing, for the parent sends one.
+void os_catch_signals_as_worker(void);
 bool os_interrupted(void);
 void os_ignore_broken_pipe(void);
 
@@ -27,12 +29,14 @@ bool os_exists(const char *path);
 bool os_is_directory(const char *path);
 bool os_remove(const char *path); // true when it is gone
 bool os_rename(const char *from, const char *to);
-bool os_program_directory(char *buffer,
-                          size_t size); // where this program's file lies, without the final slash
+// Where this program's file lies, without the final slash.
+bool os_program_directory(char *buffer, size_t size);
 bool os_real_path(const char *path, char *buffer, size_t size);
-void os_join_path(char *buffer, size_t size, const char *directory, const char *name); // absolute names stay
-void os_directory_of(char *buffer, size_t size, const char *path);
-// Names of the regular files in a directory whose name ends in suffix, sorted bytewise; count < 0: cannot be read.
+// Text only, the disk is not asked. False: the result does not fit, and buffer holds "".
+bool os_join_path(char *buffer, size_t size, const char *directory, const char *name); // absolute names stay
+bool os_directory_of(char *buffer, size_t size, const char *path); // "a/b" -> "a", "a" -> ".", "/a" -> "/"
+// Names of the regular files in a directory whose name ends in suffix, sorted bytewise: the first capacity of them.
+// Returns how many there are, which may be more than capacity; -1: the directory cannot be read.
 int os_list_directory(const char *path, const char *suffix, char names[][256], int capacity);
 
 // Reads a regular file whole. Refuses: missing, a directory, unreadable, larger than limit_bytes (exit code 2, the

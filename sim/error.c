@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sim/error.h"
+#include "sim/check.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+// A quoted line shows at most this many characters. Four bytes each and two cut marks fit line_text.
+enum { QUOTE_CHARACTERS = 120, CUT_LENGTH = 3 };
+static const char cut_mark[CUT_LENGTH + 1] = "...";
+
+_Static_assert(4 * QUOTE_CHARACTERS + 2 * CUT_LENGTH < sizeof((sim_error *)0)->line_text, "quote fits");
+
+// Length in bytes of the UTF-8 character at text, of which left bytes can be read; 0 when the bytes are none
+// (overlong forms, surrogates and values above U+10FFFF are none: The Unicode Standard, table 3-7).
+static size_t utf8_length(const char *text, size_t left)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned char least = 0x80, greatest = 0xbf; // of the second byte
+    size_t length;
+    if (s[0] < 0x80) return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        length = 2;
+    else if (s[0] >= 0xe0 && s[0] <= 0xef)
+        length = 3;
+    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+        length = 4;
+    else
+        return 0;
+    if (s[0] == 0xe0) least = 0xa0;
+    if (s[0] == 0xed) greatest = 0x9f;
+    if (s[0] == 0xf0) least = 0x90;
+    if (s[0] == 0xf4) greatest = 0x8f;
+    if (length > left || s[1] < least || s[1] > greatest) return 0;
+    for (size_t i = 2; i < length; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
+    return length;
+}
+
+// A terminal obeys C0 and C1 controls: a message that quotes the user's bytes must not carry them.
+static bool is_control(const char *text, size_t length)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+// Copies one character in printable form to out (at most 4 bytes), *written bytes; returns the bytes read. What is not
+// UTF-8 counts as one character per byte.
+static size_t copy_printable(const char *text, size_t left, char *out, size_t *written)
+{
+    size_t length = utf8_length(text, left);
+    if (length == 0 || is_control(text, length)) {
+        *out = '?';
+        *written = 1;
+        return length ? length : 1;
+    }
+    memcpy(out, text, length);
+    *written = length;
+    return length;
+}
+
+// Makes text printable in place; cut says that it was longer before it was put into size bytes.
+static void make_printable(char *text, size_t size, bool cut)
+{
+    size_t left = strlen(text), read = 0, end = 0;
+    // What was cut ends with the mark, and never inside a character: one that begins before the limit is whole.
+    size_t limit = cut ? size - 1 - CUT_LENGTH : size - 1;
+    while (left > 0 && read < limit) {
+        char character[4];
+        size_t written, length = copy_printable(text + read, left, character, &written);
+        if (end + written > limit) break;
+        memcpy(text + end, character, written);
+        end += written;
+        read += length;
+        left -= length;
+    }
+    if (cut) {
+        memcpy(text + end, cut_mark, CUT_LENGTH);
+        end += CUT_LENGTH;
+    }
+    text[end] = 0;
+}
+
+static void format_printable(char *text, size_t size, const char *format, va_list arguments)
+{
+    int length = vsnprintf(text, size, format, arguments);
+    SIM_ASSERT(length >= 0);
+    make_printable(text, size, (size_t)length >= size);
+}
+
+// Length of the line break at text, 0 for none: the breaks of YAML 1.1 as libyaml counts lines (LF, CR, CR LF, NEL,
+// LINE SEPARATOR, PARAGRAPH SEPARATOR), for most places come from there.
+static size_t break_length(const char *text, size_t left)
+{
+    if (text[0] == '\n') return 1;
+    if (text[0] == '\r') return left > 1 && text[1] == '\n' ? 2 : 1;
+    if (left > 1 && memcmp(text, "\xc2\x85", 2) == 0) return 2;
+    if (left > 2 && (memcmp(text, "\xe2\x80\xa8", 3) == 0 || memcmp(text, "\xe2\x80\xa9", 3) == 0)) return 3;
+    return 0;
+}
+
+// The line with this number from 1, without its break. False when the text has no such line.
+static bool find_line(const char *text, size_t length, uint32_t line, const char **begin, size_t *line_length)
+{
+    size_t at = 0;
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) at = 3; // a byte order mark has no column
+    while (line > 1 && at < length) {
+        size_t found = break_length(text + at, length - at);
+        at += found ? found : 1;
+        if (found) line--;
+    }
+    if (line != 1) return false;
+    size_t end = at;
+    while (end < length && !break_length(text + end, length - end))
+        end++;
+    *begin = text + at;
+    *line_length = end - at;
+    return true;
+}
+
+static uint32_t count_characters(const char *text, size_t length)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < length; count++) {
+        size_t step = utf8_length(text + at, length - at);
+        at += step ? step : 1;
+    }
+    return count;
+}
+
+// Fills line_text and caret: the whole line if it is short, else the part around the caret between cut marks.
+static void quote_line(sim_error *error, const sim_place *where)
+{
+    const char *line;
+    size_t length;
+    if (!find_line(where->text, where->text_length, where->line, &line, &length)) return;
+    uint32_t count = count_characters(line, length), caret = where->column, first = 0;
+    if (caret > count) caret = count + 1; // just behind the end, where something is missing
+    if (count > QUOTE_CHARACTERS && caret > QUOTE_CHARACTERS / 2) first = caret - QUOTE_CHARACTERS / 2;
+    if (count > QUOTE_CHARACTERS && first > count - QUOTE_CHARACTERS) first = count - QUOTE_CHARACTERS;
+
+    size_t at = 0, end = 0;
+    for (uint32_t i = 0; at < length && i < first + QUOTE_CHARACTERS; i++) {
+        char character[4];
+        size_t written, step;
+        if (line[at] == '\t') {
+            character[0] = ' ';
+            written = step = 1;
+        } else {
+            step = copy_printable(line + at, length - at, character, &written);
+        }
+        at += step;
+        if (i < first) continue;
+        if (i == first && first > 0) {
+            memcpy(error->line_text, cut_mark, CUT_LENGTH);
+            end = CUT_LENGTH;
+        }
+        memcpy(error->line_text + end, character, written);
+        end += written;
+    }
+    if (at < length) {
+        memcpy(error->line_text + end, cut_mark, CUT_LENGTH);
+        end += CUT_LENGTH;
+    }
+    error->line_text[end] = 0;
+    if (caret > 0) error->caret = caret - first + (first > 0 ? CUT_LENGTH : 0);
+}
+
+bool sim_fail(sim_error *error, int exit_code, const sim_place *where, const char *format, ...)
+{
+    SIM_ASSERT(error && exit_code != SIM_EXIT_OK);
+    if (sim_failed(error)) return false; // what fails later is often only a consequence
+    sim_error_clear(error);
+    error->exit_code = exit_code;
+    va_list arguments;
+    va_start(arguments, format);
+    format_printable(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    if (!where || !where->file) return false;
+    int length = snprintf(error->file, sizeof error->file, "%s", where->file);
+    SIM_ASSERT(length >= 0);
+    make_printable(error->file, sizeof error->file, (size_t)length >= sizeof error->file);
+    error->line = where->line;
+    error->column = where->line ? where->column : 0;
+    if (where->line && where->text) quote_line(error, where);
+    return false;
+}
+
+bool sim_hint(sim_error *error, const char *format, ...)
+{
+    SIM_ASSERT(sim_failed(error));
+    va_list arguments;
+    va_start(arguments, format);
+    format_printable(error->hint, sizeof error->hint, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool sim_failed(const sim_error *error)
+{
+    return error->exit_code != SIM_EXIT_OK;
+}
+
+void sim_error_clear(sim_error *error)
+{
+    memset(error, 0, sizeof *error);
+}
+
+void sim_error_print(const sim_error *error, FILE *out)
+{
+    if (error->file[0] == 0)
+        fprintf(out, "windtunnel: error: %s\n", error->message);
+    else if (error->line == 0)
+        fprintf(out, "%s: error: %s\n", error->file, error->message);
+    else if (error->column == 0)
+        fprintf(out, "%s:%" PRIu32 ": error: %s\n", error->file, error->line, error->message);
+    else
+        fprintf(out, "%s:%" PRIu32 ":%" PRIu32 ": error: %s\n", error->file, error->line, error->column,
+                error->message);
+    if (error->line_text[0]) fprintf(out, "%5" PRIu32 " | %s\n", error->line, error->line_text);
+    if (error->line_text[0] && error->caret) fprintf(out, "      | %*s\n", (int)error->caret, "^");
+    if (error->hint[0]) fprintf(out, "  hint: %s\n", error->hint);
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#define _POSIX_C_SOURCE 200809L
+#include "tests/support/near.h"
+
+#include "sim/array.h"
+#include "sim/os.h"
+#include "tests/support/text.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Each test that needs files gets a folder of its own, which becomes the working directory.
+typedef struct scratch {
+    char folder[64];
+    char before[4096];
+} scratch;
+
+static int scratch_enter(void **state)
+{
+    static scratch place;
+    snprintf(place.folder, sizeof place.folder, "/tmp/windtunnel-os-XXXXXX");
+    if (!getcwd(place.before, sizeof place.before) || !mkdtemp(place.folder) || chdir(place.folder) != 0)
+        return -1;
+    *state = &place;
+    return 0;
+}
+
+static int scratch_leave(void **state)
+{
+    const scratch *place = *state;
+    if (chdir(place->before) != 0) return -1;
+    char names[16][256], path[400];
+    int count = os_list_directory(place->folder, "", names, 16);
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/%s", place->folder, names[i]);
+        if (!os_remove(path)) return -1;
+    }
+    // what is no regular file
+    snprintf(path, sizeof path, "%s/fifo", place->folder);
+    os_remove(path);
+    snprintf(path, sizeof path, "%s/dangling", place->folder);
+    os_remove(path);
+    snprintf(path, sizeof path, "%s/folder.yaml", place->folder);
+    rmdir(path);
+    return rmdir(place->folder);
+}
+
+static void write_file(const char *name, const char *content, size_t length)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void reads_a_file_whole(void **state)
+{
+    (void)state;
+    char *text;
+    size_t length;
+    sim_error error = { 0 };
+    write_file("a.yaml", "x\0y\n", 4);
+    assert_true(os_read_file("a.yaml", 4, &text, &length, NULL, &error)); // just at the limit
+    assert_int_equal(length, 4);
+    assert_memory_equal(text, "x\0y\n", 5);
+    free(text);
+    write_file("empty", "", 0);
+    assert_true(os_read_file("empty", 0, &text, &length, NULL, &error));
+    assert_int_equal(length, 0);
+    assert_string_equal(text, "");
+    free(text);
+    assert_true(os_read_file("/proc/self/status", 1 << 20, &text, &length, NULL, &error)); // its size says 0
+    assert_true(length > 100 && strlen(text) == length);
+    free(text);
+}
+
+static void refuses_what_is_no_readable_file(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("folder.yaml", 0700), 0);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    write_file("large", "", 0);
+    assert_int_equal(truncate("large", 200000000), 0); // a hole: 200 MB that cost nothing
+    static const struct {
+        const char *path, *want;
+    } cases[] = {
+        { "missing", "windtunnel: error: cannot read \"missing\": No such file or directory\n" },
+        { "large/x", "windtunnel: error: cannot read \"large/x\": Not a directory\n" },
+        { "", "windtunnel: error: cannot read \"\": No such file or directory\n" },
+        { "folder.yaml", "windtunnel: error: cannot read \"folder.yaml\": it is a directory\n" },
+        { "fifo", "windtunnel: error: cannot read \"fifo\": it is not a regular file\n" },
+        { "/dev/zero", "windtunnel: error: cannot read \"/dev/zero\": it is not a regular file\n" },
+        { "large", "windtunnel: error: cannot read \"large\": it is 200.0 MB; at most 16.8 MB are read\n" },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char *text;
+        size_t length;
+        sim_error error = { 0 };
+        assert_false(os_read_file(cases[i].path, 1 << 24, &text, &length, NULL, &error));
+        assert_null(text);
+        assert_int_equal(error.exit_code, SIM_EXIT_INPUT);
+        assert_error_prints(&error, cases[i].want);
+    }
+}
+
+static void says_where_a_file_was_named(void **state)
+{
+    (void)state;
+    const char *source = "include: x.yaml\n";
+    sim_place where = { "main.yaml", 1, 10, source, strlen(source) };
+    char *text;
+    size_t length;
+    sim_error error = { 0 };
+    assert_false(os_read_file("x.yaml", 100, &text, &length, &where, &error));
+    assert_error_prints(&error, "main.yaml:1:10: error: cannot read \"x.yaml\": No such file or directory\n"
+                                "    1 | include: x.yaml\n"
+                                "      |          ^\n");
+}
+
+static void shows_the_end_of_long_paths(void **state)
+{
+    (void)state;
+    char path[3001], want[1024];
+    for (size_t i = 0; i < 3000; i++)
+        path[i] = i % 100 == 99 ? '/' : 'd';
+    memcpy(path + 2995, ".yaml", 6);
+    snprintf(want, sizeof want, "cannot read \"...%s\": No such file or directory", path + 2400);
+    char *text;
+    size_t length;
+    sim_error error = { 0 };
+    assert_false(os_read_file(path, 100, &text, &length, NULL, &error));
+    assert_string_equal(error.message, want);
+}
+
+// /proc/kmsg and the like aside: a file may grow beyond what its size promised.
+static void refuses_a_file_that_outgrows_the_limit(void **state)
+{
+    (void)state;
+    char *text;
+    size_t length;
+    sim_error error = { 0 };
+    assert_false(os_read_file("/proc/self/status", 100, &text, &length, NULL, &error)); // says 0, gives more
+    assert_null(text);
+    assert_string_equal(error.message,
+                        "cannot read \"/proc/self/status\": it is 0.0 MB; at most 0.0 MB are read");
+}
+
+static void lists_sorted_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "b.yaml", "a.yaml", "c.txt", "B.yaml", "aa.yaml", "d.yaml" };
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        write_file(names[i], "", 0);
+    assert_int_equal(mkdir("folder.yaml", 0700), 0);
+    assert_int_equal(symlink("nowhere", "dangling"), 0);
+    char got[8][256];
+    assert_int_equal(os_list_directory(".", ".yaml", got, 8), 5);
+    assert_string_equal(got[0], "B.yaml");
+    assert_string_equal(got[1], "a.yaml");
+    assert_string_equal(got[2], "aa.yaml");
+    assert_string_equal(got[3], "b.yaml");
+    assert_string_equal(got[4], "d.yaml");
+    assert_int_equal(os_list_directory(".", ".yaml", got, 2), 5); // the first two of five
+    assert_string_equal(got[0], "B.yaml");
+    assert_string_equal(got[1], "a.yaml");
+    assert_int_equal(os_list_directory(".", ".none", got, 8), 0);
+    assert_int_equal(os_list_directory("missing", "", got, 8), -1);
+}
+
+static void tells_what_is_there(void **state)
+{
+    const scratch *place = *state;
+    write_file("a", "1", 1);
+    assert_int_equal(symlink("nowhere", "dangling"), 0);
+    assert_true(os_exists("a"));
+    assert_true(os_exists("dangling"));
+    assert_false(os_exists("b"));
+    assert_true(os_is_directory("."));
+    assert_false(os_is_directory("a"));
+    assert_true(os_rename("a", "b"));
+    assert_false(os_rename("a", "b"));
+    assert_false(os_exists("a"));
+    assert_true(os_remove("b"));
+    assert_true(os_remove("b")); // gone already
+    assert_false(os_remove("."));
+
+    char path[4096], folder[4096];
+    assert_true(os_real_path(".", path, sizeof path));
+    assert_true(os_real_path(place->folder, folder, sizeof folder));
+    assert_string_equal(path, folder);
+    assert_false(os_real_path(".", path, 4));
+    assert_string_equal(path, "");
+    assert_false(os_real_path("missing", path, sizeof path));
+}
+
+static void joins_and_splits_paths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *directory, *name, *want;
+    } joins[] = {
+        { "a", "b", "a/b" }, { "a/", "b", "a/b" }, { "/", "b", "/b" },        { ".", "b.yaml", "b.yaml" },
+        { "", "b", "b" },    { "a", "/b", "/b" },  { "a", "../b", "a/../b" },
+    };
+    char path[16];
+    for (size_t i = 0; i < ARRAY_COUNT(joins); i++) {
+        assert_true(os_join_path(path, sizeof path, joins[i].directory, joins[i].name));
+        assert_string_equal(path, joins[i].want);
+    }
+    assert_true(os_join_path(path, 4, "a", "b"));
+    assert_false(os_join_path(path, 3, "a", "b"));
+    assert_string_equal(path, "");
+
+    static const struct {
+        const char *path, *want;
+    } splits[] = { { "a/b", "a" },  { "a", "." },   { "/a", "/" },         { "a/b/c.yaml", "a/b" },
+                   { "a//b", "a" }, { "//a", "/" }, { "../c.yaml", ".." }, { "", "." } };
+    for (size_t i = 0; i < ARRAY_COUNT(splits); i++) {
+        assert_true(os_directory_of(path, sizeof path, splits[i].path));
+        assert_string_equal(path, splits[i].want);
+    }
+    assert_true(os_directory_of(path, 4, "abc/d"));
+    assert_false(os_directory_of(path, 3, "abc/d"));
+    assert_string_equal(path, "");
+}
+
+static void knows_the_machine(void **state)
+{
+    (void)state;
+    double wall_s = os_wall_s(), cpu_s = os_cpu_s();
+    assert_true(os_wall_s() >= wall_s && os_cpu_s() >= cpu_s && cpu_s > 0.0);
+    assert_true(os_cores() >= 1);
+    assert_true(os_peak_memory_bytes() > 500000 && os_peak_memory_bytes() < UINT64_C(1) << 50);
+    assert_true(os_memory_bytes() == 0 || os_memory_bytes() > os_peak_memory_bytes());
+    char text[256];
+    os_host_name(text, sizeof text);
+    assert_true(strlen(text) > 0);
+    os_date_utc(text, sizeof text);
+    unsigned year, month, day, hour, minute, second, end = 0;
+    assert_int_equal(
+        sscanf(text, "%4u-%2u-%2uT%2u:%2u:%2uZ%n", &year, &month, &day, &hour, &minute, &second, &end), 6);
+    assert_int_equal(end, 20);
+    assert_int_equal(strlen(text), 20);
+    assert_true(year >= 2024 && month >= 1 && month <= 12);
+
+    assert_true(os_program_directory(text, sizeof text));
+    char program[512];
+    assert_true(os_join_path(program, sizeof program, text, "test_os"));
+    assert_true(os_exists(program));
+    assert_false(os_program_directory(text, 2));
+
+    FILE *file = tmpfile();
+    assert_false(os_is_terminal(file));
+    assert_int_equal(os_terminal_columns(file), 0);
+    fclose(file);
+}
+
+// The child ends as its exit code says how it was.
+static int in_child(void (*body)(void))
+{
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        body();
+        _exit(99);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void signal_once(void)
+{
+    os_catch_signals();
+    if (os_interrupted()) _exit(1);
+    raise(SIGTERM);
+    _exit(os_interrupted() ? 40 : 2);
+}
+
+static void signal_twice(void)
+{
+    os_catch_signals();
+    raise(SIGINT);
+    raise(SIGTERM);
+}
+
+static void signal_twice_as_worker(void)
+{
+    os_catch_signals();
+    raise(SIGINT);
+    os_catch_signals_as_worker();
+    if (os_interrupted()) _exit(1);
+    raise(SIGINT);
+    raise(SIGTERM);
+    _exit(os_interrupted() ? 41 : 2);
+}
+
+static void write_to_nobody(void)
+{
+    int ends[2];
+    os_ignore_broken_pipe();
+    if (pipe(ends) != 0 || close(ends[0]) != 0) _exit(1);
+    _exit(write(ends[1], "x", 1) < 0 && errno == EPIPE ? 42 : 2);
+}
+
+static void signals_set_a_flag(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(signal_once), 40);
+    assert_int_equal(in_child(signal_twice), 130);
+    assert_int_equal(in_child(signal_twice_as_worker), 41);
+    assert_int_equal(in_child(write_to_nobody), 42);
+    assert_false(os_interrupted());
+}
+
+#define in_scratch(test) cmocka_unit_test_setup_teardown(test, scratch_enter, scratch_leave)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_scratch(reads_a_file_whole),
+        in_scratch(refuses_what_is_no_readable_file),
+        in_scratch(says_where_a_file_was_named),
+        in_scratch(shows_the_end_of_long_paths),
+        cmocka_unit_test(refuses_a_file_that_outgrows_the_limit),
+        in_scratch(lists_sorted_names),
+        in_scratch(tells_what_is_there),
+        cmocka_unit_test(joins_and_splits_paths),
+        cmocka_unit_test(knows_the_machine),
+        cmocka_unit_test(signals_set_a_flag),
+    };
+    return cmocka_run_group_tests_name("os", tests, NULL, NULL);
+}
