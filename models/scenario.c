@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/scenario.h"
+#include "sim/os.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const topology_words[] = { "single-switch",  "fat-tree", "spine-leaf",
+                                              "rail-optimized", "file",     NULL };
+static const char *const sharding_words[] = { "none", "zero-1", "zero-2", "zero-3", NULL };
+static const char *const recompute_words[] = { "none", "selective", "full", NULL };
+static const char *const optimizer_words[] = { "adam", "sgd", NULL };
+static const char *const attention_words[] = { "flash", "unfused", NULL };
+static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
+static const char *const fold_words[] = { "none", "node", "exact", NULL };
+
+#define LATER "not modelled in this version"
+
+static const bind_row fabric_binds[] = {
+    BIND_ENUM(fabric_def, topology, "topology", topology_words, BIND_REQUIRED,
+              BIND_NOTE("how the nodes are joined; single-switch is modelled")),
+    BIND_PART(fabric_def, network_switch, "switch", "switches", switch_binds, BIND_REQUIRED,
+              BIND_NOTE("the switch: a name of the catalogue or a mapping")),
+    BIND_LENGTH(fabric_def, cable_m, "cable", BIND_DEFAULT(5.0, "5 m"), BIND_AT_LEAST(0), BIND_AT_MOST(100e3),
+                BIND_NOTE("from each NIC to the switch, 5 ns per metre")),
+    BIND_LATER("oversubscription", LATER),
+    BIND_LATER("routing", LATER),
+    BIND_END,
+};
+
+static const bind_row cluster_binds[] = {
+    BIND_PART(cluster_def, node, "node", "nodes", node_binds, BIND_REQUIRED,
+              BIND_NOTE("the server: a name of the catalogue or a mapping")),
+    BIND_U32(cluster_def, nodes, "nodes", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
+             BIND_NOTE("how many servers")),
+    BIND_STRUCT(cluster_def, fabric, "fabric", fabric_binds, BIND_SET_FLAG(cluster_def, fabric.given),
+                BIND_NOTE("the network between the nodes; not needed for one node")),
+    BIND_END,
+};
+
+static const bind_row plan_binds[] = {
+    BIND_U32(plan_def, tensor, "tensor", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_NOTE("tensor-parallel size; 1 is modelled")),
+    BIND_U32(plan_def, pipeline, "pipeline", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_NOTE("pipeline stages; 1 is modelled")),
+    BIND_U32(plan_def, data, "data", BIND_DEFAULT(0, "what is left of gpus"),
+             BIND_NOTE("data-parallel replicas")),
+    BIND_U32(plan_def, gpus, "gpus", BIND_DEFAULT(0, "all of the cluster"),
+             BIND_NOTE("GPUs the job takes, from the first node on")),
+    BIND_ENUM(plan_def, sharding, "sharding", sharding_words, BIND_DEFAULT(SHARDING_NONE, "none"),
+              BIND_NOTE("what the replicas share out; none and zero-1 (optimizer states) are modelled")),
+    BIND_ENUM(plan_def, recompute, "recompute", recompute_words, BIND_DEFAULT(RECOMPUTE_NONE, "none"),
+              BIND_NOTE("activations computed again in the backward pass")),
+    BIND_BYTES(plan_def, bucket_bytes, "bucket", BIND_DEFAULT(160e6, "160 MB"), BIND_AT_LEAST(1),
+               BIND_NOTE("gradients reduced by one collective (Megatron: 40 M elements of 4 bytes)")),
+    BIND_BOOL(plan_def, overlap_gradients, "overlap_gradients", BIND_DEFAULT(1, "true"),
+              BIND_NOTE("reduce gradients beside the last backward pass")),
+    BIND_LATER("sequence_parallel", LATER),
+    BIND_LATER("context", LATER),
+    BIND_LATER("expert", LATER),
+    BIND_LATER("schedule", LATER),
+    BIND_LATER("virtual_stages", LATER),
+    BIND_LATER("overlap_parameters", LATER),
+    BIND_LATER("rank_order", LATER),
+    BIND_LATER("placement", LATER),
+    BIND_LATER("offload", LATER),
+    BIND_END,
+};
+
+static const bind_row training_binds[] = {
+    BIND_U64(training_def, global_batch, "global_batch", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e9),
+             BIND_NOTE("sequences per step, all replicas together")),
+    BIND_U64(training_def, micro_batch, "micro_batch", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_AT_MOST(1e6),
+             BIND_NOTE("sequences a replica handles at once; the rest is gradient accumulation")),
+    BIND_U64(training_def, sequence_length, "sequence_length", BIND_DEFAULT(0, "the model's max_sequence"),
+             BIND_AT_MOST(1e8), BIND_NOTE("tokens per sequence")),
+    BIND_ENUM(
+        training_def, precision, "precision", dtype_words, BIND_DEFAULT(DTYPE_BF16, "bf16"),
+        BIND_NOTE(
+            "number format of the matrix products and parameters; fp32, tf32, bf16 and fp16 are modelled")),
+    BIND_ENUM(training_def, gradient_dtype, "gradient_dtype", dtype_words, BIND_DEFAULT(DTYPE_FP32, "fp32"),
+              BIND_NOTE("number format in which gradients are accumulated and reduced: fp32, bf16 or fp16")),
+    BIND_ENUM(training_def, optimizer, "optimizer", optimizer_words, BIND_DEFAULT(OPTIMIZER_ADAM, "adam"),
+              BIND_NOTE("adam: fp32 master copy and two moments; sgd: fp32 master copy and one momentum")),
+    BIND_ENUM(training_def, attention, "attention", attention_words, BIND_DEFAULT(ATTENTION_FLASH, "flash"),
+              BIND_NOTE("flash: one fused kernel; unfused: two products and a softmax through memory")),
+    BIND_BOOL(training_def, fused_kernels, "fused_kernels", BIND_DEFAULT(1, "true"),
+              BIND_NOTE("norms, rotary and activation as single kernels; false: operation by operation")),
+    BIND_END,
+};
+
+static const bind_row network_binds[] = {
+    BIND_ENUM(
+        network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_IDEAL, "ideal"),
+        BIND_NOTE(
+            "ideal: latency + bytes / rate without contention; the other engines are not modelled yet")),
+    BIND_ENUM(network_def, grain, "grain", collective_grain_words, BIND_DEFAULT(GRAIN_STREAMS, "streams"),
+              BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
+    BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),
+              BIND_NOTE("NCCL_PROTO; auto takes the least predicted time")),
+    BIND_PART(network_def, collectives, "collectives", "collectives", collective_terms_binds,
+              .default_text = "nccl-2.30", BIND_NOTE("latency terms of the collective library")),
+    BIND_END,
+};
+
+static const bind_row run_binds[] = {
+    BIND_U32(run_def, steps, "steps", BIND_DEFAULT(3, "3"), BIND_AT_LEAST(1), BIND_AT_MOST(1e9),
+             BIND_NOTE("training steps to play")),
+    BIND_U64(run_def, seed, "seed", BIND_DEFAULT(1, "1"), BIND_NOTE("of every random stream")),
+    BIND_ENUM(run_def, trace, "trace", trace_level_words, BIND_DEFAULT(TRACE_SPANS, "spans"),
+              BIND_NOTE("how much is written: summary, steps, spans or transfers")),
+    BIND_ENUM(
+        run_def, fold, "fold", fold_words, BIND_DEFAULT(FOLD_NODE, "node"),
+        BIND_NOTE("ranks played as one lane: none, or the healthy tensor-parallel groups inside a node")),
+    BIND_END,
+};
+
+const bind_row scenario_binds[] = {
+    BIND_U32(scenario, format, "windtunnel", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1), BIND_AT_MOST(1),
+             BIND_NOTE("version of this format")),
+    BIND_STRUCT(scenario, cluster, "cluster", cluster_binds, BIND_REQUIRED, BIND_NOTE("what there is")),
+    BIND_PART(scenario, model, "model", "llms", llm_binds, BIND_SET_FLAG(scenario, has_model),
+              BIND_NOTE("what is trained: a name of the catalogue or a mapping")),
+    BIND_STRUCT(scenario, plan, "plan", plan_binds, BIND_SET_FLAG(scenario, plan.given),
+                BIND_NOTE("how the model is spread over the GPUs")),
+    BIND_STRUCT(scenario, training, "training", training_binds, BIND_SET_FLAG(scenario, training.given),
+                BIND_NOTE("what one step is")),
+    BIND_STRUCT(scenario, network, "network", network_binds, BIND_NOTE("how traffic is played")),
+    BIND_STRUCT(scenario, run, "run", run_binds, BIND_NOTE("what to play and what to write")),
+    BIND_LATER("jobs", LATER),
+    BIND_LATER("storage", LATER),
+    BIND_LATER("data", LATER),
+    BIND_LATER("checkpoint", LATER),
+    BIND_LATER("faults", LATER),
+    BIND_LATER("power", LATER),
+    BIND_LATER("cost", LATER),
+    BIND_END,
+};
+
+// Parts with a default are put into the document before it is bound, so that one code path reads them.
+static bool add_default_parts(arena *a, document *doc, sim_error *error)
+{
+    const doc_node *given = document_find(doc->root, "network");
+    if (given && (given->kind != DOC_MAPPING || document_find(given, "collectives"))) return true;
+    return document_set(a, doc, "network.collectives=nccl-2.30", error);
+}
+
+bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                   uint32_t set_count, scenario *out, sim_error *error)
+{
+    memset(out, 0, sizeof(*out));
+    document doc;
+    if (!document_load(a, path, &doc, error)) return false;
+    for (uint32_t i = 0; i < set_count; i++)
+        if (!document_set(a, &doc, sets[i], error)) return false;
+    if (doc.root->kind == DOC_MAPPING && !add_default_parts(a, &doc, error)) return false;
+
+    bind_reader *reader = bind_reader_create(a, part_read, (void *)parts);
+    if (!bind_read(reader, scenario_binds, doc.root, "", out, error)) return false;
+    if (out->has_model && !llm_complete(&out->model, reader, error)) return false;
+    out->file = arena_text(a, path);
+    out->document = doc;
+    out->reader = reader;
+    return true;
+}
+
+const char *scenario_resolved(const scenario *s, arena *a, sim_error *error)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = os_open_memory(&text, &length);
+    if (!out) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
+        return NULL;
+    }
+    bind_write(s->reader, scenario_binds, s, 0, out);
+    const bool good = fclose(out) == 0 && text;
+    const char *copy = good ? arena_text_n(a, text, length) : NULL;
+    free(text);
+    if (!copy) sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
+    return copy;
+}
+
+uint32_t scenario_gpus(const scenario *s)
+{
+    return s->cluster.nodes * s->cluster.node.gpus;
+}
+
+uint64_t scenario_micro_batches(const scenario *s)
+{
+    return s->training.global_batch / (s->plan.data * s->training.micro_batch);
+}
+
+kernel_settings scenario_kernel_settings(const scenario *s)
+{
+    return (kernel_settings){
+        .micro_batch = s->training.micro_batch,
+        .sequence_length = s->training.sequence_length,
+        .precision = (dtype)s->training.precision,
+        .attention = s->training.attention,
+        .tensor = s->plan.tensor,
+        .sequence_parallel = false,
+        .fused = s->training.fused_kernels,
+    };
+}
+
+memory_settings scenario_memory_settings(const scenario *s)
+{
+    return (memory_settings){
+        .kernels = scenario_kernel_settings(s),
+        .recompute = s->plan.recompute,
+        .sharding = s->plan.sharding,
+        .data = s->plan.data,
+        .layers_here = s->model.layers / s->plan.pipeline,
+        .has_embedding = true,
+        .has_head = true,
+        .micro_batches_in_flight = 1,
+        .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
+        .parameter_bytes = dtype_bytes((dtype)s->training.precision),
+        .bucket_bytes = s->plan.data > 1 ? s->plan.bucket_bytes : 0,
+        .reserved_bytes = s->cluster.node.gpu.reserved_bytes,
+    };
+}

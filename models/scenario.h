@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/scenario.h: a scenario file as plain definitions. scenario_load() reads and binds, scenario_check() holds the parts
+// against each other; both speak at the line of the file. The result is read only for the rest of the run.
+// Every key with unit and default stands in scenarios/README.md, which a test compares with the tables of scenario.c.
+#pragma once
+#include "models/collective/choose.h"
+#include "models/hardware/node.h"
+#include "models/network/network.h"
+#include "models/part.h"
+#include "models/training/llm.h"
+#include "models/training/memory_need.h"
+#include "sim/trace.h"
+
+typedef enum fabric_topology {
+    TOPOLOGY_SINGLE_SWITCH,
+    TOPOLOGY_FAT_TREE,
+    TOPOLOGY_SPINE_LEAF,
+    TOPOLOGY_RAIL_OPTIMIZED,
+    TOPOLOGY_FILE
+} fabric_topology;
+
+typedef struct fabric_def {
+    bool given;
+    int topology; // fabric_topology
+    switch_def network_switch;
+    double cable_m; // from each NIC to the switch
+} fabric_def;
+
+typedef struct cluster_def {
+    node_def node;
+    uint32_t nodes;
+    fabric_def fabric;
+} cluster_def;
+
+typedef struct plan_def {
+    bool given;
+    uint32_t tensor, pipeline;
+    uint32_t data;          // 0 in the file: what is left of gpus
+    uint32_t gpus;          // 0 in the file: all of the cluster
+    int sharding;           // sharding_kind
+    int recompute;          // recompute_kind
+    uint64_t bucket_bytes;  // gradients reduced together
+    bool overlap_gradients; // reduce buckets beside the backward pass of the last micro-batch
+} plan_def;
+
+typedef struct training_def {
+    bool given;
+    uint64_t global_batch;    // sequences per step
+    uint64_t micro_batch;     // sequences per micro-batch of one data-parallel rank
+    uint64_t sequence_length; // 0 in the file: the model's max_sequence
+    int precision;            // dtype of the products and of the parameters gathered
+    int gradient_dtype;       // dtype in which gradients are accumulated and reduced
+    int optimizer;            // optimizer_kind
+    int attention;            // attention_kind
+    bool fused_kernels;
+} training_def;
+
+typedef struct network_def {
+    int engine;   // network_engine
+    int grain;    // collective_grain
+    int protocol; // 0: by predicted time; else 1 + collective_protocol
+    collective_terms collectives;
+} network_def;
+
+typedef enum fold_kind { FOLD_NONE, FOLD_NODE, FOLD_EXACT } fold_kind;
+
+typedef struct run_def {
+    uint32_t steps;
+    uint64_t seed;
+    int trace; // trace_level
+    int fold;  // fold_kind
+} run_def;
+
+typedef struct scenario {
+    uint32_t format; // "windtunnel: 1"
+    cluster_def cluster;
+    bool has_model;
+    llm_def model;
+    plan_def plan;
+    training_def training;
+    network_def network;
+    run_def run;
+    // not bound:
+    const char *file;
+    document document;   // with every --set applied
+    bind_reader *reader; // places and provenance
+} scenario;
+
+extern const bind_row scenario_binds[];
+
+// Reads, applies sets ("path=value") in order, binds. parts must outlive the scenario.
+bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                   uint32_t set_count, scenario *out, sim_error *error);
+// scenario_check.c: fills what follows from other keys (data, gpus, sequence_length) and refuses what cannot be played.
+// A scenario with only "cluster:" is a fabric alone and passes unless job_wanted.
+bool scenario_check(scenario *s, bool job_wanted, sim_error *error);
+// The scenario with every default, --set, include and catalogue value written out: running it gives the same digest.
+// The text lives in the arena; NULL and error when memory or the temporary stream fails.
+const char *scenario_resolved(const scenario *s, arena *a, sim_error *error);
+uint32_t scenario_gpus(const scenario *s);          // of the cluster
+uint64_t scenario_micro_batches(const scenario *s); // per data-parallel rank and step
+kernel_settings scenario_kernel_settings(const scenario *s);
+memory_settings scenario_memory_settings(const scenario *s);

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Holds the parts of a scenario against each other: sizes that must multiply, divide or fit, and what this version does not
+// model. Whether the memory fits is a question with an answer, not a mistake: models/training/memory_need.h, asked by run.
+#include "models/scenario.h"
+#include "sim/check.h"
+#include <inttypes.h>
+
+// sim_fail() at the key that filled field.
+#define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &(field_)), __VA_ARGS__)
+
+static bool check_cluster(const scenario *s, sim_error *error)
+{
+    const cluster_def *c = &s->cluster;
+    const node_def *node = &c->node;
+    if ((uint64_t)c->nodes * node->gpus > 1000000) {
+        REFUSE(c->nodes, "%u nodes x %u GPUs are more than the 1,000,000 GPUs a cluster may have", c->nodes,
+               node->gpus);
+        return sim_hint(error, "nodes: %u", 1000000 / node->gpus);
+    }
+    if (node->gpus > 1 && node->scale_up.kind == SCALE_UP_NONE)
+        return REFUSE(node->scale_up, "a node with %u GPUs needs links between them (scale_up)",
+                      node->gpus) ||
+               sim_hint(error, "scale_up.kind: nvswitch, mesh or pcie");
+    if (c->nodes == 1) return true;
+    if (!c->fabric.given)
+        return REFUSE(c->nodes, "%u nodes need a fabric", c->nodes) ||
+               sim_hint(error, "fabric: { topology: single-switch, switch: qm9700 }");
+    if (c->fabric.topology != TOPOLOGY_SINGLE_SWITCH)
+        return REFUSE(c->fabric.topology, "this topology is not modelled in this version") ||
+               sim_hint(error, "topology: single-switch");
+    if (!node->nics)
+        return REFUSE(node->nics, "node \"%s\" has no NICs, so %u of them cannot be joined", node->name,
+                      c->nodes) ||
+               sim_hint(error, "nodes: 1");
+    if ((uint64_t)c->nodes * node->nics > c->fabric.network_switch.ports) {
+        REFUSE(c->nodes, "%u nodes x %u NICs need %" PRIu64 " ports, but switch \"%s\" has %u", c->nodes,
+               node->nics, (uint64_t)c->nodes * node->nics, c->fabric.network_switch.name,
+               c->fabric.network_switch.ports);
+        return sim_hint(error, "nodes: %u", c->fabric.network_switch.ports / node->nics);
+    }
+    return true;
+}
+
+// The divisor of value nearest to wanted, the lesser at ties.
+static uint64_t nearest_divisor(uint64_t value, uint64_t wanted)
+{
+    for (uint64_t distance = 0;; distance++) {
+        if (wanted > distance && value % (wanted - distance) == 0) return wanted - distance;
+        if (value % (wanted + distance) == 0) return wanted + distance;
+    }
+}
+
+static bool check_tensor(const scenario *s, sim_error *error)
+{
+    const uint32_t t = s->plan.tensor;
+    const llm_def *m = &s->model;
+    if (m->heads % t || m->kv_heads % t) {
+        const bool query = m->heads % t != 0;
+        REFUSE(s->plan.tensor, "tensor %u does not divide the %u %s of %s", t, query ? m->heads : m->kv_heads,
+               query ? "attention heads" : "key/value heads", m->name);
+        return sim_hint(error, "tensor: %" PRIu64, nearest_divisor(m->kv_heads, t));
+    }
+    if (t > 1)
+        return REFUSE(s->plan.tensor, "tensor parallelism is not modelled in this version") ||
+               sim_hint(error, "tensor: 1");
+    return true;
+}
+
+static bool check_pipeline(const scenario *s, sim_error *error)
+{
+    const uint32_t p = s->plan.pipeline;
+    if (s->model.layers % p) {
+        REFUSE(s->plan.pipeline, "pipeline %u does not divide the %u layers of %s", p, s->model.layers,
+               s->model.name);
+        return sim_hint(error, "pipeline: %" PRIu64, nearest_divisor(s->model.layers, p));
+    }
+    if (p > 1)
+        return REFUSE(s->plan.pipeline, "pipeline parallelism is not modelled in this version") ||
+               sim_hint(error, "pipeline: 1");
+    return true;
+}
+
+static bool complete_sizes(scenario *s, sim_error *error)
+{
+    plan_def *plan = &s->plan;
+    const uint32_t all = scenario_gpus(s);
+    if (plan->gpus > all)
+        return REFUSE(plan->gpus, "the job wants %u GPUs, but the cluster has %u", plan->gpus, all) ||
+               sim_hint(error, "gpus: %u", all);
+    if (!plan->gpus) plan->gpus = all;
+    const uint64_t model_parallel = (uint64_t)plan->tensor * plan->pipeline;
+    if (!plan->data) {
+        if (plan->gpus % model_parallel)
+            return REFUSE(plan->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
+                          plan->tensor, plan->pipeline, model_parallel, plan->gpus) ||
+                   sim_hint(error, "tensor x pipeline: %" PRIu64,
+                            nearest_divisor(plan->gpus, model_parallel));
+        plan->data = (uint32_t)(plan->gpus / model_parallel);
+    }
+    const unsigned __int128 product = (unsigned __int128)model_parallel * plan->data;
+    if (product == plan->gpus) return true;
+    const bool fits = product < plan->gpus;
+    REFUSE(plan->data, "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPUs", plan->tensor,
+           plan->pipeline, plan->data, product > UINT64_MAX ? UINT64_MAX : (uint64_t)product,
+           plan->gpus == all ? "cluster has" : "job takes", plan->gpus);
+    if (fits)
+        return sim_hint(error, "data: %" PRIu64 ", or gpus: %" PRIu64, plan->gpus / model_parallel,
+                        (uint64_t)product);
+    return sim_hint(error, "data: %" PRIu64, plan->gpus / model_parallel ? plan->gpus / model_parallel : 1);
+}
+
+static bool check_plan(scenario *s, sim_error *error)
+{
+    if (!check_tensor(s, error) || !check_pipeline(s, error) || !complete_sizes(s, error)) return false;
+    if (s->plan.sharding > SHARDING_ZERO_1)
+        return REFUSE(s->plan.sharding, "this sharding is not modelled in this version") ||
+               sim_hint(error, "sharding: zero-1");
+    if (s->run.fold == FOLD_EXACT)
+        return REFUSE(s->run.fold, "exact folding is not modelled in this version") ||
+               sim_hint(error, "fold: node");
+    return true;
+}
+
+static bool check_formats(const scenario *s, sim_error *error)
+{
+    const training_def *t = &s->training;
+    const dtype precision = (dtype)t->precision;
+    if (precision == DTYPE_FP8 || precision == DTYPE_FP4)
+        return REFUSE(t->precision, "%s is not modelled in this version", dtype_words[precision]) ||
+               sim_hint(error, "precision: bf16");
+    if (!(s->cluster.node.gpu.peak_flops[precision] > 0.0))
+        return REFUSE(t->precision, "GPU \"%s\" has no %s matrix units", s->cluster.node.gpu.name,
+                      dtype_words[precision]) ||
+               sim_hint(error, "precision: fp16");
+    if (t->gradient_dtype != DTYPE_FP32 && t->gradient_dtype != DTYPE_BF16 && t->gradient_dtype != DTYPE_FP16)
+        return REFUSE(t->gradient_dtype, "gradients are not kept in %s", dtype_words[t->gradient_dtype]) ||
+               sim_hint(error, "gradient_dtype: fp32, bf16 or fp16");
+    return true;
+}
+
+static bool check_training(scenario *s, sim_error *error)
+{
+    training_def *t = &s->training;
+    if (!t->sequence_length) t->sequence_length = s->model.max_sequence;
+    if (s->model.position == POSITION_LEARNED && t->sequence_length > s->model.max_sequence)
+        return REFUSE(t->sequence_length, "%s has learned positions for %" PRIu64 " tokens, not %" PRIu64,
+                      s->model.name, s->model.max_sequence, t->sequence_length) ||
+               sim_hint(error, "sequence_length: %" PRIu64, s->model.max_sequence);
+    const uint64_t at_once = s->plan.data * t->micro_batch;
+    if (t->global_batch % at_once) {
+        REFUSE(t->global_batch,
+               "global_batch %" PRIu64 " is not a multiple of data %u x micro_batch %" PRIu64 " = %" PRIu64,
+               t->global_batch, s->plan.data, t->micro_batch, at_once);
+        const uint64_t times = (t->global_batch + at_once / 2) / at_once;
+        return sim_hint(error, "global_batch: %" PRIu64, (times ? times : 1) * at_once);
+    }
+    if (t->global_batch / at_once > 1000000)
+        return REFUSE(t->global_batch,
+                      "%" PRIu64 " micro-batches per step are more than the 1,000,000 that are played",
+                      t->global_batch / at_once) ||
+               sim_hint(error, "global_batch: %" PRIu64, 1000000 * at_once);
+    return check_formats(s, error);
+}
+
+static bool check_network(const scenario *s, sim_error *error)
+{
+    if (s->network.engine != ENGINE_IDEAL)
+        return REFUSE(s->network.engine, "network engine \"%s\" is not modelled in this version",
+                      network_engine_words[s->network.engine]) ||
+               sim_hint(error, "engine: ideal");
+    if (s->run.trace == TRACE_PACKETS)
+        return REFUSE(s->run.trace, "trace level \"packets\" needs the packet engine, which is not modelled "
+                                    "in this version") ||
+               sim_hint(error, "trace: transfers");
+    return true;
+}
+
+static bool check_job_is_there(const scenario *s, sim_error *error)
+{
+    const sim_place *top = &s->document.root->place;
+    const char *missing = !s->has_model ? "model" : !s->training.given ? "training" : NULL;
+    if (!missing) return true;
+    sim_fail(error, SIM_EXIT_INPUT, top, "the scenario has no \"%s:\", so there is nothing to train",
+             missing);
+    return sim_hint(error, "%s", !s->has_model ? "model: llama3-8b" : "training: { global_batch: 512 }");
+}
+
+bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
+{
+    if (!check_cluster(s, error) || !check_network(s, error)) return false;
+    const bool has_job = s->has_model || s->training.given || s->plan.given;
+    if (!has_job && !job_wanted) return true;
+    return check_job_is_there(s, error) && check_plan(s, error) && check_training(s, error);
+}
