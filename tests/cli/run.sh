@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Plays the cases of tests/cli: what the program prints, whole, and its exit code.
+#
+# A case is a folder with
+#   cmd            a bash snippet. windtunnel is on PATH; it runs in an empty scratch folder of its own, with $CASE the
+#                  case's folder, $ROOT the source tree ($ROOT/scenarios, $ROOT/models/catalogue), no standard input.
+#                  It stops at the first command that fails, and its exit code is that command's.
+#   stdout.exact   what it must print; absent: nothing. stderr.exact likewise.
+#   stdout.ignore  (empty) do not look at standard output; stderr.ignore likewise.
+#   exit           the exit code; absent: 0.
+# In what is printed, the scratch folder's path reads @SCRATCH@ and the source tree's @ROOT@.
+set -euo pipefail
+
+usage() {
+    cat <<'END'
+usage: tests/cli/run.sh [--rewrite] [--program PATH] [CASE...]
+Plays the named cases, or all. --rewrite writes what was printed into the expectations: review the diff.
+The program is build/release/tools/windtunnel unless said otherwise.
+END
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+cases=${WINDTUNNEL_CASES:-$here} # the self-test has cases of its own
+root=$(cd "$here/../.." && pwd -P)
+program=$root/build/release/tools/windtunnel
+rewrite=false
+names=()
+while [[ $# -gt 0 ]]; do
+    case $1 in
+    --rewrite) rewrite=true ;;
+    --program)
+        program=${2:?--program needs a path}
+        shift
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    -*)
+        usage >&2
+        exit 2
+        ;;
+    *) names+=("${1%/}") ;;
+    esac
+    shift
+done
+[[ -x $program ]] || {
+    echo "run.sh: no program at $program" >&2
+    exit 2
+}
+if [[ ${#names[@]} -eq 0 ]]; then
+    for cmd in "$cases"/*/cmd; do
+        name=${cmd%/cmd}
+        names+=("${name##*/}")
+    done
+fi
+
+top=$(mktemp -d)
+top=$(cd "$top" && pwd -P)
+trap 'rm -rf "$top"' EXIT
+mkdir "$top/bin"
+ln -s "$(realpath "$program")" "$top/bin/windtunnel"
+
+quoted() { sed 's/[][\.*^$|]/\\&/g' <<<"$1"; } # so that sed takes a path as it stands
+failures=0
+complain() {
+    printf '%s\n' "$1"
+    failures=$((failures + 1))
+}
+
+compare() { # CASE, stdout or stderr
+    local case=$cases/$1 stream=$2
+    local expected=$case/$stream.exact
+    [[ -e $case/$stream.ignore ]] && return
+    if $rewrite; then
+        if [[ -s $top/$stream ]]; then cp "$top/$stream" "$expected"; else rm -f "$expected"; fi
+    else
+        [[ -e $expected ]] || expected=/dev/null
+        diff -u --label "$1/$stream.exact" --label "$stream of this run" "$expected" "$top/$stream" ||
+            complain "$1: $stream differs"
+    fi
+}
+
+play() { # CASE
+    local case=$cases/$1 scratch=$top/scratch status=0 expected=0 stream
+    [[ -f $case/cmd ]] || {
+        complain "$1: no case: there is no $case/cmd"
+        return
+    }
+    mkdir "$scratch"
+    (
+        cd "$scratch"
+        unset WINDTUNNEL_CATALOGUE
+        export CASE=$case ROOT=$root LC_ALL=C TZ=UTC TERM=dumb PATH=$top/bin:$PATH
+        exec bash -e "$case/cmd" </dev/null >"$top/stdout.raw" 2>"$top/stderr.raw"
+    ) || status=$?
+    for stream in stdout stderr; do
+        sed "s|$(quoted "$scratch")|@SCRATCH@|g; s|$(quoted "$root")|@ROOT@|g" "$top/$stream.raw" >"$top/$stream"
+        compare "$1" "$stream"
+    done
+    if $rewrite; then
+        if [[ $status != 0 ]]; then echo "$status" >"$case/exit"; else rm -f "$case/exit"; fi
+    else
+        if [[ -e $case/exit ]]; then expected=$(<"$case/exit"); fi
+        [[ $status == "$expected" ]] || complain "$1: exit code $status instead of $expected"
+    fi
+    chmod -R u+w "$scratch"
+    rm -rf "$scratch"
+}
+
+for name in "${names[@]}"; do
+    play "$name"
+done
+if [[ $failures != 0 ]]; then
+    echo "$failures differences in ${#names[@]} cases; if they are right: tests/cli/run.sh --rewrite CASE"
+    exit 1
+fi
