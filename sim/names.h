@@ -9,5 +9,5 @@ typedef struct names names;
 typedef uint32_t name_id;
 names *names_create(arena *a);
 name_id names_intern(names *n, const char *text);
-const char *names_text(const names *n, name_id id); // valid as long as the arena
+const char *names_text(const names *n, name_id id); // valid as long as the arena; id 0 has no text: asserts
 uint32_t names_count(const names *n);
