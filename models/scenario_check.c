@@ -82,31 +82,30 @@ static bool check_pipeline(const scenario *s, sim_error *error)
 
 static bool complete_sizes(scenario *s, sim_error *error)
 {
-    plan_def *plan = &s->plan;
+    plan_def *p = &s->plan;
     const uint32_t all = scenario_gpus(s);
-    if (plan->gpus > all)
-        return REFUSE(plan->gpus, "the job wants %u GPUs, but the cluster has %u", plan->gpus, all) ||
+    if (p->gpus > all)
+        return REFUSE(p->gpus, "the job wants %u GPUs, but the cluster has %u", p->gpus, all) ||
                sim_hint(error, "gpus: %u", all);
-    if (!plan->gpus) plan->gpus = all;
-    const uint64_t model_parallel = (uint64_t)plan->tensor * plan->pipeline;
-    if (!plan->data) {
-        if (plan->gpus % model_parallel)
-            return REFUSE(plan->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
-                          plan->tensor, plan->pipeline, model_parallel, plan->gpus) ||
-                   sim_hint(error, "tensor x pipeline: %" PRIu64,
-                            nearest_divisor(plan->gpus, model_parallel));
-        plan->data = (uint32_t)(plan->gpus / model_parallel);
+    if (!p->gpus) p->gpus = all;
+    const uint64_t model_parallel = (uint64_t)p->tensor * p->pipeline;
+    if (!p->data) {
+        if (p->gpus % model_parallel)
+            return REFUSE(p->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
+                          p->tensor, p->pipeline, model_parallel, p->gpus) ||
+                   sim_hint(error, "tensor x pipeline: %" PRIu64, nearest_divisor(p->gpus, model_parallel));
+        p->data = (uint32_t)(p->gpus / model_parallel);
     }
-    const unsigned __int128 product = (unsigned __int128)model_parallel * plan->data;
-    if (product == plan->gpus) return true;
-    const bool fits = product < plan->gpus;
-    REFUSE(plan->data, "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPUs", plan->tensor,
-           plan->pipeline, plan->data, product > UINT64_MAX ? UINT64_MAX : (uint64_t)product,
-           plan->gpus == all ? "cluster has" : "job takes", plan->gpus);
+    const unsigned __int128 product = (unsigned __int128)model_parallel * p->data;
+    if (product == p->gpus) return true;
+    const bool fits = product < p->gpus;
+    REFUSE(p->data, "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPUs", p->tensor,
+           p->pipeline, p->data, product > UINT64_MAX ? UINT64_MAX : (uint64_t)product,
+           p->gpus == all ? "cluster has" : "job takes", p->gpus);
     if (fits)
-        return sim_hint(error, "data: %" PRIu64 ", or gpus: %" PRIu64, plan->gpus / model_parallel,
+        return sim_hint(error, "data: %" PRIu64 ", or gpus: %" PRIu64, p->gpus / model_parallel,
                         (uint64_t)product);
-    return sim_hint(error, "data: %" PRIu64, plan->gpus / model_parallel ? plan->gpus / model_parallel : 1);
+    return sim_hint(error, "data: %" PRIu64, p->gpus / model_parallel ? p->gpus / model_parallel : 1);
 }
 
 static bool check_plan(scenario *s, sim_error *error)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/training/blame.h: where the GPU time of a step went. The time of each lane is cut without gap or overlap into
+// compute (by kind) and idle intervals, and each idle interval is charged by the event that ended it (DESIGN.md 8):
+//     waiting for a collective: until the arrival of its last participant, wait for peer, charged on along that peer's own
+//     idle causes in that time; from then on, exposed communication of that group
+//     waiting for the end of the step: for the lane that ended last, likewise
+// Conservation: compute + all causes = lanes x step time, exactly, in integers (asserted for every lane and step).
+#pragma once
+#include "models/ids.h"
+#include "sim/arena.h"
+#include "sim/units.h"
+#include <stdbool.h>
+
+typedef enum blame_cause {
+    BLAME_FORWARD, // compute
+    BLAME_BACKWARD,
+    BLAME_RECOMPUTE,
+    BLAME_OPTIMIZER,
+    BLAME_LAUNCH, // from here on idle: waiting for the host to launch
+    BLAME_BUBBLE,
+    BLAME_PP_WAIT,
+    BLAME_PEER, // wait for a peer that was computing
+    BLAME_EXPOSED_TP,
+    BLAME_EXPOSED_DP,
+    BLAME_EXPOSED_EP,
+    BLAME_EXPOSED_CP,
+    BLAME_DATA,
+    BLAME_CHECKPOINT,
+    BLAME_FAULT,
+    BLAME_OTHER,
+    BLAME_CAUSES
+} blame_cause;
+extern const char *const blame_cause_words[]; // "forward", ..., "wait for peer", "exposed DP", ..., NULL
+bool blame_is_compute(blame_cause cause);
+
+typedef struct blame blame; // the accounts of all lanes in the current step
+blame *blame_create(arena *a, uint32_t lanes);
+void blame_start_step(blame *b, sim_time now);
+sim_time blame_busy_until(const blame *b, lane_id lane);
+// The lane works from now until end: the parts are given by cause and add up to end - now. It must not be idle unaccounted:
+// blame_busy_until() == now.
+void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME_CAUSES]);
+// The lane was idle until end for one cause. Nothing happens when end <= busy_until.
+void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause);
+// The lane was idle until end because peer had not arrived yet: charged along the peer's idle causes in that time, the rest
+// to BLAME_PEER. peer == lane is charged to BLAME_OTHER (it cannot wait for itself).
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer);
+// Ends the step for every lane; asserts conservation.
+void blame_end_step(blame *b, sim_time end);
+const sim_time *blame_of_lane(const blame *b, lane_id lane); // BLAME_CAUSES entries, this step

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/training/pass.h"
+#include "sim/check.h"
+
+// A kernel list with its times, played once per layer (or once per pass).
+typedef struct timed_list {
+    kernel_array kernels;
+    sim_time *time_ps;
+    uint32_t *use; // index into the table of distinct kernels
+} timed_list;
+
+typedef struct builder {
+    arena *a;
+    const llm_def *model;
+    const roofline *gpu;
+    const pass_settings *settings;
+    struct {
+        kernel_use *items;
+        uint32_t count, capacity;
+    } uses;
+} builder;
+
+static bool same_shape(const kernel_shape *x, const kernel_shape *y)
+{
+    return strcmp(x->name, y->name) == 0 && x->class == y->class && x->type == y->type &&
+           x->batch == y->batch && x->m == y->m && x->n == y->n && x->k == y->k && x->flop == y->flop &&
+           x->bytes == y->bytes && x->launches == y->launches;
+}
+
+// A step has some tens of distinct kernels, so a scan is the whole search.
+static uint32_t use_of(builder *b, const kernel_shape *shape)
+{
+    for (uint32_t i = 0; i < b->uses.count; i++)
+        if (same_shape(&b->uses.items[i].shape, shape)) return i;
+    kernel_use *use = array_push(&b->uses, b->a);
+    use->shape = *shape;
+    use->cost = roofline_cost(b->gpu, shape, b->settings->clock_ratio, b->settings->memory_ratio);
+    return b->uses.count - 1;
+}
+
+static void time_list(builder *b, timed_list *list, uint64_t calls)
+{
+    const uint32_t count = list->kernels.count;
+    list->time_ps = arena_array(b->a, sim_time, count);
+    list->use = arena_array(b->a, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list->use[i] = use_of(b, &list->kernels.items[i]);
+        list->time_ps[i] = b->uses.items[list->use[i]].cost.time_ps;
+        b->uses.items[list->use[i]].calls += calls;
+    }
+}
+
+// The clock of one pass: when the GPU is free, and how many launches the host has made.
+typedef struct pass_clock {
+    sim_time launch_ps, gpu_free_ps;
+    uint64_t launched;
+} pass_clock;
+
+static void play(pass_clock *clock, const timed_list *list, bool is_recompute, work *into)
+{
+    for (uint32_t i = 0; i < list->kernels.count; i++) {
+        const kernel_shape *kernel = &list->kernels.items[i];
+        // A kernel of several launches can end no earlier than its last launch.
+        clock->launched += kernel->launches;
+        const sim_time issued = clock->launch_ps * (sim_time)(clock->launched - 1);
+        const sim_time wait = issued > clock->gpu_free_ps ? issued - clock->gpu_free_ps : 0;
+        clock->gpu_free_ps += wait + list->time_ps[i];
+        into->duration_ps += wait + list->time_ps[i];
+        into->launch_ps += wait;
+        if (is_recompute) into->recompute_ps += list->time_ps[i];
+        into->flop += kernel->flop;
+        into->bytes += kernel->bytes;
+        into->kernels += kernel->launches;
+    }
+}
+
+static void work_add(work *sum, const work *part)
+{
+    sum->duration_ps += part->duration_ps;
+    sum->recompute_ps += part->recompute_ps;
+    sum->launch_ps += part->launch_ps;
+    sum->flop += part->flop;
+    sum->bytes += part->bytes;
+    sum->kernels += part->kernels;
+}
+
+static void build_forward(builder *b, pass_costs *out)
+{
+    const memory_settings *s = &b->settings->memory;
+    timed_list embedding = { 0 }, layer = { 0 }, head = { 0 };
+    const uint64_t passes = b->settings->micro_batches;
+    if (s->has_embedding) kernels_embedding_forward(b->model, &s->kernels, b->a, &embedding.kernels);
+    kernels_layer_forward(b->model, &s->kernels, b->a, &layer.kernels);
+    if (s->has_head) kernels_head_forward(b->model, &s->kernels, b->a, &head.kernels);
+    time_list(b, &embedding, passes);
+    time_list(b, &layer, passes * s->layers_here);
+    time_list(b, &head, passes);
+
+    pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
+    play(&clock, &embedding, false, &out->forward);
+    for (uint32_t i = 0; i < s->layers_here; i++)
+        play(&clock, &layer, false, &out->forward);
+    play(&clock, &head, false, &out->forward);
+}
+
+// Gradients fill buckets in the order in which the backward pass makes them: head, layers from the last, embedding.
+typedef struct bucket_filler {
+    uint64_t capacity, filled; // elements
+    struct {
+        bucket *items;
+        uint32_t count, capacity;
+    } buckets;
+} bucket_filler;
+
+static void bucket_push(builder *b, bucket_filler *f, uint64_t elements, uint32_t piece)
+{
+    *array_push(&f->buckets, b->a) = (bucket){ .elements = elements, .piece = piece };
+    f->filled -= elements;
+}
+
+// True when this part of the model completed at least one bucket: the pass is cut behind it.
+static bool bucket_fill(builder *b, bucket_filler *f, uint64_t elements, bool last, uint32_t piece)
+{
+    const uint32_t before = f->buckets.count;
+    f->filled += elements;
+    while (f->filled >= f->capacity)
+        bucket_push(b, f, f->capacity, piece);
+    if (last && f->filled) bucket_push(b, f, f->filled, piece);
+    return last || f->buckets.count > before;
+}
+
+static void build_backward(builder *b, pass_costs *out)
+{
+    const memory_settings *s = &b->settings->memory;
+    timed_list embedding = { 0 }, again = { 0 }, layer = { 0 }, head = { 0 };
+    const uint64_t passes = b->settings->micro_batches;
+    if (s->has_head) kernels_head_backward(b->model, &s->kernels, b->a, &head.kernels);
+    kernels_layer_recompute(b->model, &s->kernels, s->recompute, b->a, &again.kernels);
+    kernels_layer_backward(b->model, &s->kernels, b->a, &layer.kernels);
+    if (s->has_embedding) kernels_embedding_backward(b->model, &s->kernels, b->a, &embedding.kernels);
+    time_list(b, &head, passes);
+    time_list(b, &again, passes * s->layers_here);
+    time_list(b, &layer, passes * s->layers_here);
+    time_list(b, &embedding, passes);
+
+    const uint32_t parts = s->layers_here + 2;
+    out->pieces = arena_array(b->a, work, parts);
+    const double per_bucket = (double)s->bucket_bytes / s->gradient_bytes;
+    bucket_filler filler = { .capacity = s->bucket_bytes ? (per_bucket < 1.0 ? 1 : (uint64_t)per_bucket)
+                                                         : UINT64_MAX };
+    const uint32_t tensor = s->kernels.tensor;
+    pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
+    for (uint32_t part = 0; part < parts; part++) {
+        work *piece = &out->pieces[out->piece_count];
+        uint64_t elements = 0;
+        if (part == 0) {
+            play(&clock, &head, false, piece);
+            elements = s->has_head ? llm_head_parameters(b->model) / tensor : 0;
+        } else if (part < parts - 1) {
+            play(&clock, &again, true, piece);
+            play(&clock, &layer, false, piece);
+            elements = llm_layer_parameters(b->model) / tensor;
+        } else {
+            play(&clock, &embedding, false, piece);
+            elements = s->has_embedding ? llm_embedding_parameters(b->model) / tensor : 0;
+        }
+        if (bucket_fill(b, &filler, elements, part == parts - 1, out->piece_count)) out->piece_count++;
+    }
+    for (uint32_t i = 0; i < out->piece_count; i++)
+        work_add(&out->backward, &out->pieces[i]);
+    out->buckets = filler.buckets.items;
+    out->bucket_count = filler.buckets.count;
+}
+
+static void build_optimizer(builder *b, pass_costs *out)
+{
+    const memory_settings *s = &b->settings->memory;
+    const uint64_t here = memory_parameters_here(b->model, s);
+    const uint32_t shares = s->sharding == SHARDING_NONE ? 1 : s->data;
+    timed_list list = { 0 };
+    kernels_optimizer((here + shares - 1) / shares, b->settings->optimizer, s->gradient_bytes,
+                      s->parameter_bytes, b->a, &list.kernels);
+    time_list(b, &list, 1);
+    pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
+    play(&clock, &list, false, &out->optimizer);
+}
+
+void pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
+                pass_costs *out)
+{
+    builder b = { .a = a, .model = m, .gpu = gpu, .settings = settings };
+    *out = (pass_costs){ 0 };
+    build_forward(&b, out);
+    build_backward(&b, out);
+    build_optimizer(&b, out);
+    out->kernels = b.uses.items;
+    out->kernel_count = b.uses.count;
+}

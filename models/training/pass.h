@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/training/pass.h: what one GPU computes in a step, as pieces of work between two synchronisation points: one
+// forward pass, one backward pass (whole, or cut where gradient buckets fill), the optimizer. Times follow from kernels.
+//
+// The host launches kernels one after another, launch_s apart, and runs ahead of the GPU; kernel j of a pass starts when
+// kernel j-1 has ended and it has been launched:
+//     start_j = max(end_{j-1}, j x launch),  end_j = start_j + time_j,  so a pass takes about max(GPU, launches x launch)
+// (FINDINGS on the host: measured 11-18 us per PyTorch call). The first kernel's launch hides behind the pass before.
+#pragma once
+#include "models/training/kernels.h"
+#include "models/training/memory_need.h"
+
+typedef struct work {
+    sim_time duration_ps;  // of which:
+    sim_time recompute_ps; //   activations computed again
+    sim_time launch_ps;    //   GPU waiting for the host
+    double flop, bytes;
+    uint32_t kernels; // launches
+} work;
+
+typedef struct bucket { // gradients reduced by one collective
+    uint64_t elements;
+    uint32_t piece; // index of the backward piece after which it is full
+} bucket;
+
+typedef struct kernel_use { // a distinct kernel and how often one GPU runs it in a step
+    kernel_shape shape;
+    kernel_cost cost;
+    uint64_t calls;
+} kernel_use;
+
+typedef struct pass_costs {
+    work forward;  // one micro-batch
+    work backward; // one micro-batch, recompute included
+    work *pieces;  // the same backward cut at bucket boundaries; the sum is backward
+    uint32_t piece_count;
+    bucket *buckets;
+    uint32_t bucket_count;
+    work optimizer;
+    kernel_use *kernels;
+    uint32_t kernel_count;
+} pass_costs;
+
+typedef struct pass_settings {
+    memory_settings memory; // shapes, recompute, sharding, layers
+    uint64_t micro_batches; // per step, for the kernels' calls
+    double clock_ratio, memory_ratio;
+    int optimizer; // optimizer_kind
+} pass_settings;
+
+void pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
+                pass_costs *out);
