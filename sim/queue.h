@@ -6,9 +6,11 @@
 //   heap    binary heap on (time, order of push) (sim/heap.c): the oracle of the tests, never used in a run
 // Order: by time; at equal times first in, first out by push, where a moved entry counts as pushed anew.
 // Monotone: nothing may be pushed or moved before the time of the last pop (asserted).
+// Memory grows by doubling with the largest entry and the pending count, so it is quiet once a run has warmed up. When
+// memory ends the process ends like an arena without an escape: a message and exit code 2.
 #pragma once
-#include "sim/arena.h"
 #include "sim/units.h"
+#include <stddef.h>
 
 #define QUEUE_NONE UINT32_MAX
 
@@ -20,13 +22,18 @@ void queue_destroy(queue *q);
 queue_kind queue_kind_of(const queue *q);
 const char *queue_kind_name(queue_kind kind); // "bucket", "radix", "heap"
 
-void queue_push(queue *q, uint32_t entry, sim_time time); // entry must not be pending; times >= 0
+void queue_push(queue *q, uint32_t entry, sim_time time); // entry < QUEUE_NONE, not pending; time >= 0
 void queue_cancel(queue *q, uint32_t entry);              // entry must be pending
 void queue_move(queue *q, uint32_t entry, sim_time time); // entry must be pending; goes behind its equals
 // The first entry if its time is <= limit; removes it. QUEUE_NONE: there is none. A refused pop changes nothing, so
-// pushes between the last pop and the next entry stay allowed.
+// pushes between the last pop and the next entry stay allowed. Refusing is O(1) where limit is the time of the last
+// pop, which is how the engine finds the end of an instant, and where an earlier refusal already saw so far.
 uint32_t queue_pop(queue *q, sim_time limit, sim_time *time);
 uint32_t queue_count(const queue *q);
 uint32_t queue_high_water(const queue *q);
 // Approves of the whole structure (tests and checked builds); asserts.
 void queue_verify(const queue *q);
+
+// For the implementations: items grown to hold at least count elements of size bytes, by doubling *capacity; the new
+// tail is not initialised. Never NULL.
+void *queue_grow_items(void *items, uint32_t *capacity, uint64_t count, size_t size);
