@@ -178,8 +178,8 @@ static void build_optimizer(builder *b, pass_costs *out)
     const uint64_t here = memory_parameters_here(b->model, s);
     const uint32_t shares = s->sharding == SHARDING_NONE ? 1 : s->data;
     timed_list list = { 0 };
-    kernels_optimizer((here + shares - 1) / shares, b->settings->optimizer, s->gradient_bytes,
-                      s->parameter_bytes, b->a, &list.kernels);
+    kernels_optimizer((here + shares - 1) / shares, s->gradient_bytes, s->parameter_bytes, b->a,
+                      &list.kernels);
     time_list(b, &list, 1);
     pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
     play(&clock, &list, false, &out->optimizer);
