@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sim/trace.h"
+#include "sim/check.h"
+#include "sim/os.h"
+#include "sim/trace_file.h"
+#include <errno.h>
+#include <string.h>
+
+const char *const trace_level_words[] = { "summary", "steps", "spans", "transfers", "packets", NULL };
+
+#define COMMIT_INTERVAL_S 1.0 // DESIGN.md 2.6: a commit at least each second
+#define ROWS_PER_CLOCK 256    // asking the clock for every row would cost as much as a tenth of the insert
+#define BUSY_TIMEOUT_MS 1000  // somebody reads along: a reader holds us up only while the log is folded back
+
+struct trace {
+    trace_options options; // path is a copy
+    sqlite3 *db;
+    sqlite3_stmt **inserts; // by table; NULL: the level leaves it out
+    bool in_transaction;
+    uint64_t rows, rows_committed;
+    uint32_t rows_since_clock;
+    double last_commit_s;
+    sim_error failure;
+};
+
+// Keeps the first failure and gives up the open transaction: after a full disk SQLite has mostly done so itself.
+static void keep_failure(trace *t, const char *doing, int code)
+{
+    trace_file_fail(&t->failure, doing, t->options.path, code, t->db);
+    // Nothing more can be told when this fails too: the failure that led here is what the user reads.
+    if (!sqlite3_get_autocommit(t->db)) (void)sqlite3_exec(t->db, "ROLLBACK", NULL, NULL, NULL);
+    t->in_transaction = false;
+    t->rows = t->rows_committed;
+}
+
+static bool execute(trace *t, const char *doing, const char *sql)
+{
+    errno = 0; // so that what it says after a failure is this one's
+    int code = sqlite3_exec(t->db, sql, NULL, NULL, NULL);
+    SIM_ASSERT((code & 0xff) != SQLITE_ERROR); // wrong SQL is ours
+    if (code != SQLITE_OK) keep_failure(t, doing, code);
+    return code == SQLITE_OK;
+}
+
+// ---- Opening ----
+
+// A pragma that cannot do what it is told answers with what is, and no error.
+static int set_journal_mode(sqlite3 *db, const char *sql, const char *want)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (code != SQLITE_OK) return code;
+    code = sqlite3_step(statement);
+    const char *mode = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+    bool done = mode && strcmp(mode, want) == 0;
+    sqlite3_finalize(statement); // says again what the step said
+    return done ? SQLITE_OK : code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_CANTOPEN : code;
+}
+
+static int open_database(trace *t)
+{
+    int code = sqlite3_open_v2(t->options.path, &t->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK) code = sqlite3_extended_result_codes(t->db, 1);
+    if (code == SQLITE_OK) code = sqlite3_busy_timeout(t->db, BUSY_TIMEOUT_MS);
+    if (code == SQLITE_OK) code = set_journal_mode(t->db, "PRAGMA journal_mode = WAL", "wal");
+    // NORMAL loses at most the last second at a power cut and nothing at a crash of the program.
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(t->db, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000", NULL, NULL,
+                            NULL);
+    for (uint32_t i = 0; i < t->options.table_count && code == SQLITE_OK; i++) {
+        if (!trace_wants(t, i)) continue;
+        t->inserts[i] = trace_file_prepare_insert(t->db, &t->options.tables[i]);
+        if (!t->inserts[i]) code = sqlite3_errcode(t->db);
+    }
+    return code;
+}
+
+static void close_database(trace *t)
+{
+    for (uint32_t i = 0; i < t->options.table_count; i++) {
+        sqlite3_finalize(t->inserts[i]); // returns the last step's failure again, which was seen
+        t->inserts[i] = NULL;
+    }
+    int closed = sqlite3_close(t->db);
+    SIM_ASSERT(closed == SQLITE_OK); // every statement was finalized
+    t->db = NULL;
+}
+
+trace *trace_open(arena *a, const trace_options *options, sim_error *error)
+{
+    SIM_ASSERT((uint32_t)options->level < TRACE_LEVELS);
+    // All memory first: nothing of SQLite's may be open when the arena's end jumps away.
+    trace *t = arena_new(a, trace);
+    t->options = *options;
+    t->options.path = arena_text(a, options->path);
+    t->inserts = arena_array(a, sqlite3_stmt *, options->table_count);
+    if (!trace_file_create(a, &t->options, error)) return NULL;
+    int code = open_database(t);
+    if (code != SQLITE_OK) {
+        trace_file_fail(error, "keep a log beside", t->options.path, code, t->db);
+        close_database(t);
+        os_remove(t->options.path); // best effort: the failure is told already
+        return NULL;
+    }
+    t->last_commit_s = os_wall_s();
+    return t;
+}
+
+// ---- Rows ----
+
+bool trace_wants(const trace *t, uint32_t table)
+{
+    SIM_ASSERT(table < t->options.table_count);
+    return t->options.tables[table].level <= t->options.level;
+}
+
+trace_level trace_level_of(const trace *t)
+{
+    return t->options.level;
+}
+
+const char *trace_path(const trace *t)
+{
+    return t->options.path;
+}
+
+bool trace_ok(const trace *t)
+{
+    return !sim_failed(&t->failure);
+}
+
+bool trace_error_of(const trace *t, sim_error *error)
+{
+    if (trace_ok(t)) return true;
+    if (!sim_failed(error)) *error = t->failure;
+    return false;
+}
+
+uint64_t trace_rows_written(const trace *t)
+{
+    return t->rows;
+}
+
+static bool begin(trace *t)
+{
+    if (!t->in_transaction) t->in_transaction = execute(t, "write", "BEGIN");
+    return t->in_transaction;
+}
+
+static void commit(trace *t)
+{
+    t->rows_since_clock = 0;
+    t->last_commit_s = os_wall_s();
+    if (!t->in_transaction || !execute(t, "write", "COMMIT")) return;
+    t->in_transaction = false;
+    t->rows_committed = t->rows;
+}
+
+void trace_row(trace *t, uint32_t table, const void *row)
+{
+    if (!trace_wants(t, table) || !trace_ok(t) || !begin(t)) return;
+    int code = trace_file_insert(t->inserts[table], &t->options.tables[table], row);
+    if (code != SQLITE_OK) {
+        keep_failure(t, "write", code);
+        return;
+    }
+    t->rows++;
+    if (++t->rows_since_clock < ROWS_PER_CLOCK) return;
+    t->rows_since_clock = 0;
+    trace_commit_if_due(t);
+}
+
+void trace_commit(trace *t)
+{
+    if (trace_ok(t)) commit(t);
+}
+
+void trace_commit_if_due(trace *t)
+{
+    if (os_wall_s() - t->last_commit_s >= COMMIT_INTERVAL_S) trace_commit(t);
+}
+
+static int bind_value(sqlite3_stmt *statement, int place, const trace_value *value)
+{
+    switch (value->type) {
+    case TRACE_NULL_VALUE: return sqlite3_bind_null(statement, place);
+    case TRACE_INTEGER_VALUE: return sqlite3_bind_int64(statement, place, value->integer);
+    case TRACE_REAL_VALUE: return sqlite3_bind_double(statement, place, value->real);
+    case TRACE_TEXT_VALUE: return sqlite3_bind_text(statement, place, value->text, -1, SQLITE_STATIC);
+    }
+    SIM_ASSERT(false);
+    return SQLITE_ERROR;
+}
+
+void trace_update(trace *t, const char *sql, const trace_value *values, uint32_t count)
+{
+    if (!begin(t)) return;
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(t->db, sql, -1, &statement, NULL);
+    if ((code & 0xff) == SQLITE_ERROR) check_failed(sqlite3_errmsg(t->db), __FILE__, __LINE__, __func__);
+    for (uint32_t i = 0; i < count && code == SQLITE_OK; i++)
+        code = bind_value(statement, (int)i + 1, &values[i]);
+    while (code == SQLITE_OK || code == SQLITE_ROW)
+        code = sqlite3_step(statement);
+    sqlite3_finalize(statement); // says again what the step said
+    if (code == SQLITE_DONE)
+        commit(t);
+    else
+        keep_failure(t, "write", code);
+}
+
+// ---- Closing ----
+
+static int create_index(trace *t, const trace_index *index)
+{
+    char *sql = sqlite3_mprintf("CREATE INDEX \"%w\" ON \"%w\"(%s)", index->name, index->table,
+                                index->columns);
+    int code = sql ? sqlite3_exec(t->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    if ((code & 0xff) == SQLITE_ERROR) check_failed(sqlite3_errmsg(t->db), __FILE__, __LINE__, index->name);
+    sqlite3_free(sql);
+    return code;
+}
+
+static void create_indexes(trace *t)
+{
+    if (!trace_ok(t) || !begin(t)) return;
+    for (uint32_t i = 0; i < t->options.index_count; i++) {
+        int code = create_index(t, &t->options.indexes[i]);
+        if (code == SQLITE_OK) continue;
+        keep_failure(t, "index", code);
+        return;
+    }
+    commit(t);
+}
+
+// One file remains. Not so when somebody reads: then all rows are there, in the file and its log together.
+static void fold_back(trace *t)
+{
+    int code = sqlite3_wal_checkpoint_v2(t->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (code == SQLITE_OK) code = set_journal_mode(t->db, "PRAGMA journal_mode = DELETE", "delete");
+    if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
+        sim_fail(&t->failure, SIM_EXIT_INPUT, NULL,
+                 "the log of \"%s\" stays beside it, for another process reads the database; nothing is lost",
+                 t->options.path);
+        return;
+    }
+    if (code != SQLITE_OK) keep_failure(t, "fold the log back into", code);
+}
+
+static void close_trace(trace *t, bool whole)
+{
+    commit(t);
+    if (whole) create_indexes(t);
+    for (uint32_t i = 0; i < t->options.table_count; i++) { // open statements would hold the journal mode
+        sqlite3_finalize(t->inserts[i]);
+        t->inserts[i] = NULL;
+    }
+    fold_back(t);
+    close_database(t);
+}
+
+bool trace_close(trace *t, sim_error *error)
+{
+    close_trace(t, true);
+    return trace_error_of(t, error);
+}
+
+void trace_abandon(trace *t)
+{
+    close_trace(t, false);
+}

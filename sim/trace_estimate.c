@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How large a trace will be, said before anything is created: an hour of simulation must not end at a full disk.
+#include "sim/check.h"
+#include "sim/trace.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define ROWS_MAX UINT64_C(20000000)
+#define BYTES_MAX UINT64_C(2000000000)
+
+// A row of span, collective or transfer, which are nearly all rows of a large trace, with its share of the indexes.
+// Unit: bytes. Source: tests/models/test_tables.c writes 20,000 rows of each with ids and times as a long run has them
+// and divides the closed file's size by the rows: SPAN, COLLECTIVE, TRANSFER. Good to about a third.
+#define ROW_BYTES UINT64_C(100)
+
+uint64_t trace_estimate_bytes(uint64_t rows)
+{
+    return rows > UINT64_MAX / ROW_BYTES ? UINT64_MAX : rows * ROW_BYTES;
+}
+
+static bool fits(uint64_t rows)
+{
+    return rows <= ROWS_MAX && trace_estimate_bytes(rows) <= BYTES_MAX;
+}
+
+// 31415927 as "31,415,927".
+static const char *grouped(uint64_t number, char buffer[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) buffer[used++] = ',';
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = 0;
+    return buffer;
+}
+
+bool trace_estimate_check(const trace_estimate *estimate, trace_level level, bool anyway, sim_error *error)
+{
+    SIM_ASSERT((uint32_t)level < TRACE_LEVELS);
+    uint64_t rows = estimate->rows[level];
+    if (anyway || fits(rows)) return true;
+    char text[32];
+    sim_fail(error, SIM_EXIT_INPUT, NULL,
+             "the trace at level %s would have %s rows (about %.1f GB); at most 20,000,000 rows or 2 GB are "
+             "written unasked",
+             trace_level_words[level], grouped(rows, text), (double)trace_estimate_bytes(rows) * 1e-9);
+    for (int lower = (int)level - 1; lower >= TRACE_SUMMARY; lower--)
+        if (fits(estimate->rows[lower]))
+            return sim_hint(error, "--set run.trace=%s writes %s rows; --trace-anyway writes them all",
+                            trace_level_words[lower], grouped(estimate->rows[lower], text));
+    return sim_hint(error, "no lower level fits either; --trace-anyway writes them all");
+}

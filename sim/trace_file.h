@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// sim/trace_file.h: how the file of a trace comes to be; only trace.c and trace_file.c include it.
+#pragma once
+#include "sim/trace.h"
+#include <sqlite3.h>
+
+// Makes the database, complete but for its rows, under the name PATH.partial, then gives it its own. On failure (exit
+// code 2) neither remains, and a file that was to be replaced is still there.
+bool trace_file_create(arena *a, const trace_options *options, sim_error *error);
+
+// Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's. doing: "write".
+bool trace_file_fail(sim_error *error, const char *doing, const char *path, int code, sqlite3 *db);
+
+// "INSERT INTO table VALUES(?1, ...)", prepared; NULL: db has the reason.
+sqlite3_stmt *trace_file_prepare_insert(sqlite3 *db, const trace_table *table);
+// Binds the members of one row, inserts it, and returns SQLite's code; SQLITE_OK: it is in.
+int trace_file_insert(sqlite3_stmt *insert, const trace_table *table, const void *row);

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#define _POSIX_C_SOURCE 200809L
+#include "tests/support/near.h"
+
+#include "sim/array.h"
+#include "sim/trace.h"
+#include "tests/support/database.h"
+#include "tests/support/text.h"
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+typedef struct row_state {
+    int64_t state_id;
+    const char *state;
+} row_state;
+typedef struct row_thing {
+    uint32_t thing_id;
+    int64_t start_ps;
+    uint64_t size_bytes;
+    bool folded;
+    double rate_Bps;
+    const char *name;
+    const char *note;
+    trace_opt_int step;
+    trace_opt_real power_W;
+} row_thing;
+enum { STATE, THING, DICTIONARY };
+
+static const trace_column state_columns[] = {
+    TRACE_KEY(row_state, state_id, "id", "Always 1."),
+    TRACE_COLUMN(row_state, state, "text", "What the run is doing."),
+};
+static const trace_column thing_columns[] = {
+    TRACE_KEY(row_thing, thing_id, "id", "Its number."),
+    TRACE_COLUMN(row_thing, start_ps, "ps", "When it began."),
+    TRACE_COLUMN(row_thing, size_bytes, "B", "How large it is."),
+    TRACE_COLUMN(row_thing, folded, "1", "1: it stands for others."),
+    TRACE_COLUMN(row_thing, rate_Bps, "B/s", "How fast it moves."),
+    TRACE_COLUMN(row_thing, name, "text", "What it is called."),
+    TRACE_TEXT_OR_NULL(row_thing, note, "What is to be said about it."),
+    TRACE_COLUMN(row_thing, step, "1", "The step it belongs to."),
+    TRACE_COLUMN(row_thing, power_W, "W", "What it draws."),
+};
+static const trace_column dictionary_columns[] = {
+    TRACE_COLUMN(trace_dictionary_row, table_name, "text", "The table."),
+    TRACE_TEXT_OR_NULL(trace_dictionary_row, column_name, "The column."),
+    TRACE_TEXT_OR_NULL(trace_dictionary_row, unit, "The unit."),
+    TRACE_COLUMN(trace_dictionary_row, explanation, "text", "The meaning."),
+};
+static const trace_table declared[] = {
+    { "state", "One row.", TRACE_SUMMARY, NULL, state_columns, ARRAY_COUNT(state_columns) },
+    { "thing", "One row each.", TRACE_SPANS, "size_bytes > 0", thing_columns, ARRAY_COUNT(thing_columns) },
+    { "dictionary", "This.", TRACE_SUMMARY, NULL, dictionary_columns, ARRAY_COUNT(dictionary_columns) },
+};
+static const trace_label large_columns[] = { { "thing_id", "id", "Which." },
+                                             { "size_MB", "MB", "How large." } };
+static const trace_view views[] = {
+    { "large", "Larger than 1 MB.",
+      "SELECT thing_id, size_bytes * 1e-6 AS size_MB FROM thing WHERE size_bytes > 1000000", large_columns,
+      ARRAY_COUNT(large_columns) },
+};
+static const trace_index indexes[] = { { "thing_by_start", "thing", "start_ps, thing_id" } };
+
+static const row_thing apple = { .thing_id = 7,
+                                 .start_ps = INT64_C(-6148914691236517),
+                                 .size_bytes = INT64_MAX,
+                                 .folded = true,
+                                 .rate_Bps = 4.31e11,
+                                 .name = "apple",
+                                 .note = "it's \"red\"",
+                                 .step = { true, 3 },
+                                 .power_W = { true, 687.5 } };
+static const row_thing pear = { .thing_id = 4294967294u,
+                                .start_ps = 1234567890123,
+                                .size_bytes = 1,
+                                .rate_Bps = -0.125,
+                                .name = "p\xc3\xaar" };
+
+static trace_options options_of(trace_level level)
+{
+    return (trace_options){ .path = "run.db",
+                            .level = level,
+                            .application_id = 0x57544e4c,
+                            .user_version = 3,
+                            .tables = declared,
+                            .table_count = ARRAY_COUNT(declared),
+                            .dictionary = "dictionary",
+                            .views = views,
+                            .view_count = ARRAY_COUNT(views),
+                            .indexes = indexes,
+                            .index_count = ARRAY_COUNT(indexes) };
+}
+
+// A trace in a fresh arena, opened without trouble.
+typedef struct opened {
+    arena *a;
+    trace *t;
+} opened;
+
+static opened open_with(const trace_options *options)
+{
+    opened o = { .a = arena_create("trace test") };
+    sim_error error = { 0 };
+    o.t = trace_open(o.a, options, &error);
+    if (!o.t) fail_msg("%s", error.message);
+    row_state running = { 1, "running" };
+    trace_row(o.t, STATE, &running);
+    trace_commit(o.t);
+    return o;
+}
+
+static opened open_at(trace_level level)
+{
+    trace_options options = options_of(level);
+    return open_with(&options);
+}
+
+static void close_well(opened *o)
+{
+    sim_error error = { 0 };
+    if (!trace_close(o->t, &error)) fail_msg("%s", error.message);
+    arena_destroy(o->a);
+}
+
+static void write_things(trace *t, uint32_t from, uint32_t count)
+{
+    for (uint32_t i = from; i < from + count; i++) {
+        row_thing row = { .thing_id = i,
+                          .start_ps = 1000003 * (int64_t)i,
+                          .size_bytes = 17,
+                          .rate_Bps = 1.5,
+                          .name = "a name that takes some room in the page" };
+        trace_row(t, THING, &row);
+    }
+}
+
+static void rows_are_read_back(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    trace_row(o.t, THING, &apple);
+    trace_row(o.t, THING, &pear);
+    assert_int_equal(trace_rows_written(o.t), 3);
+    assert_true(trace_ok(o.t));
+    assert_string_equal(trace_path(o.t), "run.db");
+    assert_int_equal(trace_level_of(o.t), TRACE_SPANS);
+    close_well(&o);
+    assert_string_equal(
+        query("run.db", "SELECT * FROM thing ORDER BY thing_id"),
+        "7|-6148914691236517|9223372036854775807|1|431000000000.0|apple|it's \"red\"|3|687.5\n"
+        "4294967294|1234567890123|1|0|-0.125|p\xc3\xaar|NULL|NULL|NULL");
+    assert_string_equal(query("run.db", "SELECT * FROM large"), "7|9223372036854.78");
+}
+
+static void one_file_remains(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_PACKETS);
+    assert_int_equal(scratch_count(".partial"), 0);
+    assert_int_equal(scratch_count("-wal"), 1);
+    assert_string_equal(query("run.db", "PRAGMA journal_mode"), "wal");
+    close_well(&o);
+    assert_int_equal(scratch_count(""), 1);
+    assert_string_equal(query("run.db", "PRAGMA journal_mode"), "delete");
+    assert_string_equal(query("run.db", "PRAGMA application_id"), "1465142860"); // "WTNL"
+    assert_string_equal(query("run.db", "PRAGMA user_version"), "3");
+    assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
+    assert_string_equal(query("run.db",
+                              "SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND name NOT "
+                              "LIKE 'sqlite%' ORDER BY name"),
+                        "dictionary|1\nstate|1\nthing|1");
+    assert_string_equal(
+        query("run.db", "SELECT name, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL"),
+        "thing_by_start|thing");
+}
+
+static void a_level_leaves_tables_out(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_STEPS);
+    assert_true(trace_wants(o.t, STATE));
+    assert_false(trace_wants(o.t, THING));
+    trace_row(o.t, THING, &apple);
+    assert_int_equal(trace_rows_written(o.t), 1);
+    close_well(&o);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "0"); // yet it is there
+}
+
+static void the_dictionary_explains(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SUMMARY);
+    // Readable while the run lasts, and after a kill: so it is there from the start.
+    assert_string_equal(query("run.db", "SELECT * FROM dictionary WHERE table_name IN ('state', 'large')"),
+                        "state|NULL|NULL|One row. Written from level summary on.\n"
+                        "state|state_id|id|Always 1.\n"
+                        "state|state|text|What the run is doing.\n"
+                        "large|NULL|NULL|Larger than 1 MB.\n"
+                        "large|thing_id|id|Which.\n"
+                        "large|size_MB|MB|How large.");
+    assert_string_equal(query("run.db", "SELECT count(*) FROM dictionary"), "21");
+    close_well(&o);
+}
+
+static void an_update_binds_and_commits(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    trace_row(o.t, THING, &apple);
+    trace_value values[] = { trace_text("it's done"), trace_int(1) };
+    trace_update(o.t, "UPDATE state SET state = ?1 WHERE state_id = ?2", values, 2);
+    assert_string_equal(query("run.db", "SELECT state, (SELECT count(*) FROM thing) FROM state"),
+                        "it's done|1");
+    trace_value others[] = { trace_real(0.375), trace_null() };
+    trace_update(o.t, "UPDATE thing SET power_W = ?1, step = ?2", others, 2);
+    assert_string_equal(query("run.db", "SELECT power_W, step FROM thing"), "0.375|NULL");
+    close_well(&o);
+}
+
+static void commits_each_second(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 100);
+    trace_commit_if_due(o.t); // too early
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "0");
+    nanosleep(&(struct timespec){ .tv_sec = 1, .tv_nsec = 20000000 }, NULL);
+    write_things(o.t, 100, 155); // 256 rows with the state's: the clock is looked at
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "0");
+    write_things(o.t, 255, 2);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "256");
+    close_well(&o);
+}
+
+// ---- Refusals ----
+
+static void refuse(const trace_options *options, const char *want)
+{
+    arena *a = arena_create("trace test");
+    sim_error error = { 0 };
+    assert_null(trace_open(a, options, &error));
+    assert_int_equal(error.exit_code, SIM_EXIT_INPUT);
+    assert_error_prints(&error, want);
+    arena_destroy(a);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void refuses_an_existing_output(void **state)
+{
+    (void)state;
+    write_file("run.db", "precious");
+    trace_options options = options_of(TRACE_SPANS);
+    refuse(&options,
+           "windtunnel: error: the output \"run.db\" exists already\n  hint: --force replaces it\n");
+    char *text;
+    size_t length;
+    sim_error error = { 0 };
+    assert_true(os_read_file("run.db", 100, &text, &length, NULL, &error));
+    assert_string_equal(text, "precious");
+    free(text);
+}
+
+static void force_replaces_file_and_logs(void **state)
+{
+    (void)state;
+    write_file("run.db", "precious");
+    write_file("run.db-wal", "a log of another database");
+    write_file("run.db-journal", "a journal of another database");
+    write_file("run.db.partial", "left by a killed run");
+    write_file("xrun.db", "a name that ends alike");
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    opened o = open_with(&options);
+    close_well(&o);
+    assert_string_equal(query("run.db", "SELECT state FROM state"), "running");
+    assert_int_equal(scratch_count("run.db"), 2);
+    assert_int_equal(scratch_count(""), 2);
+}
+
+static void refuses_what_is_no_file(void **state)
+{
+    (void)state;
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    options.path = "";
+    refuse(&options, "windtunnel: error: the output has no name\n");
+    options.path = "/tmp";
+    refuse(&options, "windtunnel: error: cannot create \"/tmp\": it is a directory\n");
+    options.path = "/dev/null";
+    refuse(&options, "windtunnel: error: cannot replace \"/dev/null\": it is not a regular file\n");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    options.path = "pipe";
+    refuse(&options, "windtunnel: error: cannot replace \"pipe\": it is not a regular file\n");
+    assert_true(os_remove("pipe"));
+    assert_int_equal(symlink("nowhere", "link"), 0);
+    options.path = "link";
+    refuse(&options, "windtunnel: error: cannot replace \"link\": it is not a regular file\n");
+    assert_true(os_remove("link"));
+    options.path = "missing/run.db";
+    refuse(&options, "windtunnel: error: cannot create \"missing/run.db\": No such file or directory\n");
+    write_file("file", "");
+    options.path = "file/run.db";
+    refuse(&options, "windtunnel: error: cannot create \"file/run.db\": Not a directory\n");
+}
+
+static void an_old_file_survives_a_failure(void **state)
+{
+    (void)state;
+    write_file("run.db", "precious");
+    assert_int_equal(mkdir("run.db.partial", 0700), 0);
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    arena *a = arena_create("trace test");
+    sim_error error = { 0 };
+    assert_null(trace_open(a, &options, &error));
+    assert_int_equal(rmdir("run.db.partial"), 0);
+    arena_destroy(a);
+    assert_error_prints(
+        &error,
+        "windtunnel: error: cannot create \"run.db\": \"run.db.partial\" is in the way: Is a directory\n");
+    assert_int_equal(scratch_count("run.db"), 1);
+}
+
+static void refuses_a_file_in_use(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    refuse(&options, "windtunnel: error: cannot replace \"run.db\": another process has it open\n");
+    close_well(&o);
+    assert_string_equal(query("run.db", "SELECT state FROM state"), "running");
+}
+
+// ---- Ends that are not planned ----
+
+static void a_killed_run_leaves_what_was_committed(void **state)
+{
+    (void)state;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        opened o = open_at(TRACE_SPANS);
+        write_things(o.t, 0, 1000);
+        trace_commit(o.t);
+        write_things(o.t, 1000, 500);
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(scratch_count("-wal"), 1);
+    assert_string_equal(query("run.db", "SELECT state, (SELECT count(*) FROM thing) FROM state"),
+                        "running|1000");
+    assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
+    assert_string_equal(query("run.db", "SELECT count(*) FROM large"), "0"); // the view is there
+}
+
+static void an_abandoned_trace_keeps_its_rows(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 300);
+    trace_abandon(o.t);
+    arena_destroy(o.a);
+    assert_int_equal(scratch_count(""), 1);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "300");
+    assert_string_equal(query("run.db", "SELECT count(*) FROM sqlite_schema WHERE name = 'thing_by_start'"),
+                        "0");
+}
+
+// SQLite's own limit stands for the end of the disk: the same result code, on any file system.
+static void a_full_disk_keeps_what_was_committed(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 100);
+    trace_update(o.t, "PRAGMA max_page_count = 30", NULL, 0);
+    write_things(o.t, 100, 5000);
+    assert_false(trace_ok(o.t));
+    assert_int_equal(trace_rows_written(o.t), 101);
+    write_things(o.t, 6000, 10); // dropped
+    trace_commit(o.t);
+    sim_error error = { 0 };
+    assert_false(trace_error_of(o.t, &error));
+    assert_int_equal(error.exit_code, SIM_EXIT_INPUT);
+    assert_error_prints(&error, "windtunnel: error: disk full: cannot write \"run.db\"\n");
+    trace_value failed = trace_text("failed");
+    trace_update(o.t, "UPDATE state SET state = ?1", &failed, 1);
+    sim_error_clear(&error);
+    assert_false(trace_close(o.t, &error));
+    assert_error_prints(&error, "windtunnel: error: disk full: cannot write \"run.db\"\n");
+    arena_destroy(o.a);
+    assert_int_equal(scratch_count(""), 1);
+    assert_string_equal(query("run.db", "SELECT state, (SELECT count(*) FROM thing) FROM state"),
+                        "failed|100");
+    assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
+}
+
+// Limits how large a file may grow; the signal that goes with it is ignored, so writing fails.
+static struct rlimit limit_file_size(rlim_t bytes)
+{
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = { .rlim_cur = bytes, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
+static void a_write_that_fails_is_told(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 100);
+    trace_commit(o.t);
+    struct rlimit before = limit_file_size(200000);
+    for (uint32_t i = 0; i < 50 && trace_ok(o.t); i++) {
+        write_things(o.t, 100 + 100 * i, 100);
+        trace_commit(o.t);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    uint64_t rows = trace_rows_written(o.t) - 1;
+    assert_in_range(rows, 100, 5000);
+    sim_error error = { 0 };
+    assert_false(trace_close(o.t, &error));
+    arena_destroy(o.a);
+    assert_int_equal(error.exit_code, SIM_EXIT_INPUT);
+    assert_error_prints(&error,
+                        "windtunnel: error: cannot write \"run.db\": disk I/O error: File too large\n");
+    char want[32];
+    snprintf(want, sizeof want, "%u", (unsigned)rows);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), want);
+    assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
+}
+
+static void nothing_remains_when_there_is_no_room(void **state)
+{
+    (void)state;
+    struct rlimit before = limit_file_size(4096);
+    trace_options options = options_of(TRACE_SPANS);
+    refuse(&options, "windtunnel: error: cannot create \"run.db\": disk I/O error: File too large\n");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(scratch_count(""), 0);
+}
+
+static void a_reader_keeps_the_log_there(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 10);
+    trace_commit(o.t);
+    sqlite3 *reader = NULL;
+    assert_int_equal(sqlite3_open("run.db", &reader), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT * FROM thing", NULL, NULL, NULL), SQLITE_OK);
+    write_things(o.t, 10, 10);
+    sim_error error = { 0 };
+    assert_false(trace_close(o.t, &error));
+    assert_error_prints(
+        &error,
+        "windtunnel: error: the log of \"run.db\" stays beside it, for another process reads the database; "
+        "nothing is lost\n");
+    arena_destroy(o.a);
+    sqlite3_close(reader);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "20");
+}
+
+// ---- The estimate ----
+
+static void an_estimate_names_the_level_that_fits(void **state)
+{
+    (void)state;
+    trace_estimate estimate = { .rows = { 120, 4321, 20000001, 31415926535, 31415926535 } };
+    sim_error error = { 0 };
+    assert_true(trace_estimate_check(&estimate, TRACE_STEPS, false, &error));
+    assert_true(trace_estimate_check(&estimate, TRACE_PACKETS, true, &error));
+    assert_false(sim_failed(&error));
+    assert_false(trace_estimate_check(&estimate, TRACE_TRANSFERS, false, &error));
+    assert_int_equal(error.exit_code, SIM_EXIT_INPUT);
+    assert_error_prints(&error,
+                        "windtunnel: error: the trace at level transfers would have 31,415,926,535 rows "
+                        "(about 3141.6 GB); at most "
+                        "20,000,000 rows or 2 GB are written unasked\n"
+                        "  hint: --set run.trace=steps writes 4,321 rows; --trace-anyway writes them all\n");
+    estimate.rows[TRACE_SUMMARY] = estimate.rows[TRACE_STEPS] = 23456789;
+    sim_error_clear(&error);
+    assert_false(trace_estimate_check(&estimate, TRACE_SPANS, false, &error));
+    assert_error_prints(
+        &error,
+        "windtunnel: error: the trace at level spans would have 20,000,001 rows (about 2.0 GB); at most "
+        "20,000,000 rows or 2 GB are written unasked\n"
+        "  hint: no lower level fits either; --trace-anyway writes them all\n");
+    assert_true(trace_estimate_bytes(UINT64_MAX) == UINT64_MAX);
+}
+
+#define IN_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_SCRATCH(rows_are_read_back),
+        IN_SCRATCH(one_file_remains),
+        IN_SCRATCH(a_level_leaves_tables_out),
+        IN_SCRATCH(the_dictionary_explains),
+        IN_SCRATCH(an_update_binds_and_commits),
+        IN_SCRATCH(commits_each_second),
+        IN_SCRATCH(refuses_an_existing_output),
+        IN_SCRATCH(force_replaces_file_and_logs),
+        IN_SCRATCH(refuses_what_is_no_file),
+        IN_SCRATCH(an_old_file_survives_a_failure),
+        IN_SCRATCH(refuses_a_file_in_use),
+        IN_SCRATCH(a_killed_run_leaves_what_was_committed),
+        IN_SCRATCH(an_abandoned_trace_keeps_its_rows),
+        IN_SCRATCH(a_full_disk_keeps_what_was_committed),
+        IN_SCRATCH(a_write_that_fails_is_told),
+        IN_SCRATCH(nothing_remains_when_there_is_no_room),
+        IN_SCRATCH(a_reader_keeps_the_log_there),
+        cmocka_unit_test(an_estimate_names_the_level_that_fits),
+    };
+    return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}

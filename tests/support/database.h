@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// tests/support/database.h: a folder of its own for each test, and what a database answers, as text. Include
+// tests/support/near.h first, after defining _POSIX_C_SOURCE.
+#pragma once
+#include "sim/os.h"
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct scratch {
+    char folder[64];
+    char before[4096];
+} scratch;
+
+// cmocka's set-up and tear-down: the folder is the working directory meanwhile, and everything in it goes.
+static int scratch_enter(void **state)
+{
+    scratch *place = calloc(1, sizeof *place);
+    if (!place) return -1;
+    snprintf(place->folder, sizeof place->folder, "/tmp/windtunnel-test-XXXXXX");
+    *state = place;
+    return getcwd(place->before, sizeof place->before) && mkdtemp(place->folder) && chdir(place->folder) == 0
+               ? 0
+               : -1;
+}
+
+static int scratch_leave(void **state)
+{
+    scratch *place = *state;
+    char names[32][256];
+    int count = os_list_directory(".", "", names, 32);
+    for (int i = 0; i < count; i++)
+        os_remove(names[i]);
+    bool gone = chdir(place->before) == 0 && rmdir(place->folder) == 0; // the test removes what is no file
+    free(place);
+    return gone ? 0 : -1;
+}
+
+// How many regular files the folder holds whose name ends in suffix.
+static inline int scratch_count(const char *suffix)
+{
+    return os_list_directory(".", suffix, NULL, 0);
+}
+
+// All rows of a statement: fields parted by "|", rows by a newline, NULL for NULL. The text lives until the next call.
+static const char *query(const char *path, const char *sql)
+{
+    static char text[65536];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    size_t used = 0;
+    text[0] = 0;
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(statement); i++) {
+            const char *field = (const char *)sqlite3_column_text(statement, i);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                     i      ? "|"
+                                     : used ? "\n"
+                                            : "",
+                                     field ? field : "NULL");
+            assert_true(used < sizeof text);
+        }
+    }
+    if (code != SQLITE_DONE) fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return text;
+}
