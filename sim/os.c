@@ -110,7 +110,6 @@ void os_catch_signals(void)
 
 void os_catch_signals_as_worker(void)
 {
-    interrupted = 0;
     set_handler(SIGINT, on_signal_in_worker);
     set_handler(SIGTERM, on_signal_in_worker);
 }
@@ -311,4 +310,9 @@ bool os_read_file(const char *path, size_t limit_bytes, char **text, size_t *len
     bool fine = read_regular(&file, limit_bytes, text, length);
     close(file.descriptor);
     return fine;
+}
+
+FILE *os_open_memory(char **text, size_t *length)
+{
+    return open_memstream(text, length);
 }

@@ -20,7 +20,7 @@ uint32_t os_terminal_columns(FILE *stream); // 0: not a terminal
 
 // SIGINT and SIGTERM set a flag; a second one ends the process at once with exit code 130.
 void os_catch_signals(void);
-// The same in a child of sim/workers.c: clears the flag, and a second signal changes nothing, for the parent sends one.
+// In a child of sim/workers.c: the same flag, but a second signal changes nothing, for the parent passes its own on.
 void os_catch_signals_as_worker(void);
 bool os_interrupted(void);
 void os_ignore_broken_pipe(void);
@@ -43,3 +43,7 @@ int os_list_directory(const char *path, const char *suffix, char names[][256], i
 // path and the reason in the message, placed at where if given). The text is malloc'ed, ends with a 0 beyond length.
 bool os_read_file(const char *path, size_t limit_bytes, char **text, size_t *length, const sim_place *where,
                   sim_error *error);
+
+// A stream that writes into memory: after fflush() or fclose() *text (malloc'ed, ends with a 0 beyond *length) holds what
+// was written. NULL: no memory.
+FILE *os_open_memory(char **text, size_t *length);

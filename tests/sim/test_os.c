@@ -149,6 +149,22 @@ static void refuses_a_file_that_outgrows_the_limit(void **state)
                         "cannot read \"/proc/self/status\": it is 0.0 MB; at most 0.0 MB are read");
 }
 
+static void writes_into_memory(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = os_open_memory(&text, &length);
+    assert_non_null(stream);
+    for (int i = 0; i < 1000; i++)
+        fprintf(stream, "%03d,", i);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(length, 4000);
+    assert_int_equal(strlen(text), 4000);
+    assert_string_equal(text + 3992, "998,999,");
+    free(text);
+}
+
 static void lists_sorted_names(void **state)
 {
     (void)state;
@@ -293,7 +309,6 @@ static void signal_twice(void)
 static void signal_twice_as_worker(void)
 {
     os_catch_signals();
-    raise(SIGINT);
     os_catch_signals_as_worker();
     if (os_interrupted()) _exit(1);
     raise(SIGINT);
@@ -329,6 +344,7 @@ int main(void)
         in_scratch(says_where_a_file_was_named),
         in_scratch(shows_the_end_of_long_paths),
         cmocka_unit_test(refuses_a_file_that_outgrows_the_limit),
+        cmocka_unit_test(writes_into_memory),
         in_scratch(lists_sorted_names),
         in_scratch(tells_what_is_there),
         cmocka_unit_test(joins_and_splits_paths),
