@@ -10,6 +10,7 @@ const char *const blame_cause_words[] = { "forward",    "backward",   "recompute
 
 typedef struct idle_interval {
     sim_time start, end;
+    sim_time known; // when it was charged
     blame_cause cause;
 } idle_interval;
 ARRAY_OF(idle_interval, idle_array);
@@ -69,17 +70,13 @@ void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME
     account->busy_until = end;
 }
 
-void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause)
+void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time now)
 {
     lane_account *account = &b->accounts[lane];
     if (end <= account->busy_until) return;
     account->spent[cause] += end - account->busy_until;
-    idle_array *idle = &account->idle;
-    idle_interval *last = idle->count ? &idle->items[idle->count - 1] : NULL;
-    if (last && last->end == account->busy_until && last->cause == cause)
-        last->end = end;
-    else
-        *array_push(idle, b->a) = (idle_interval){ .start = account->busy_until, .end = end, .cause = cause };
+    *array_push(&account->idle, b->a) =
+        (idle_interval){ .start = account->busy_until, .end = end, .known = now, .cause = cause };
     account->busy_until = end;
 }
 
@@ -97,20 +94,20 @@ static uint32_t first_after(const idle_array *idle, sim_time time)
     return low;
 }
 
-void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer)
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now)
 {
     if (peer == lane) {
-        blame_idle(b, lane, end, BLAME_OTHER);
+        blame_idle(b, lane, end, BLAME_OTHER, now);
         return;
     }
     const idle_array *theirs = &b->accounts[peer].idle;
     for (uint32_t i = first_after(theirs, blame_busy_until(b, lane)); i < theirs->count; i++) {
         const idle_interval interval = theirs->items[i];
-        if (interval.start >= end) break;
-        blame_idle(b, lane, interval.start, BLAME_PEER);
-        blame_idle(b, lane, interval.end < end ? interval.end : end, interval.cause);
+        if (interval.start >= end || interval.known >= now) break;
+        blame_idle(b, lane, interval.start, BLAME_PEER, now);
+        blame_idle(b, lane, interval.end < end ? interval.end : end, interval.cause, now);
     }
-    blame_idle(b, lane, end, BLAME_PEER);
+    blame_idle(b, lane, end, BLAME_PEER, now);
 }
 
 void blame_end_step(blame *b, sim_time end)

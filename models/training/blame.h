@@ -40,11 +40,12 @@ sim_time blame_busy_until(const blame *b, lane_id lane);
 // The lane works from now until end: the parts are given by cause and add up to end - now. It must not be idle unaccounted:
 // blame_busy_until() == now.
 void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME_CAUSES]);
-// The lane was idle until end for one cause. Nothing happens when end <= busy_until.
-void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause);
+// The lane was idle until end for one cause, as is known now. Nothing happens when end <= busy_until.
+void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time now);
 // The lane was idle until end because peer had not arrived yet: charged along the peer's idle causes in that time, the rest
-// to BLAME_PEER. peer == lane is charged to BLAME_OTHER (it cannot wait for itself).
-void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer);
+// to BLAME_PEER. Only causes known before now count, so that the order of charges at one instant does not show.
+// peer == lane is charged to BLAME_OTHER (it cannot wait for itself).
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now);
 // Ends the step for every lane; asserts conservation.
 void blame_end_step(blame *b, sim_time end);
 const sim_time *blame_of_lane(const blame *b, lane_id lane); // BLAME_CAUSES entries, this step

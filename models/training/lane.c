@@ -17,7 +17,7 @@ void lanes_build(arena *a, parallel_sizes sizes, bool fold_node, uint32_t gpus_p
 {
     const uint32_t ranks = parallel_ranks(sizes);
     *out = (lane_table){
-        .lanes = arena_array(a, lane, ranks),
+        .lanes = arena_array(a, lane_def, ranks),
         .lane_of_rank = arena_array(a, lane_id, ranks),
         .sizes = sizes,
     };
@@ -25,7 +25,7 @@ void lanes_build(arena *a, parallel_sizes sizes, bool fold_node, uint32_t gpus_p
         const bool folds = fold_node && group_folds(group, sizes.tensor, gpus_per_node, health);
         const uint32_t together = folds ? sizes.tensor : 1;
         for (rank_id first = group; first < group + sizes.tensor; first += together) {
-            out->lanes[out->count] = (lane){
+            out->lanes[out->count] = (lane_def){
                 .first_rank = first,
                 .multiplicity = together,
                 .place = parallel_place_of(sizes, first),

@@ -12,15 +12,15 @@ typedef struct gpu_health {
     const double *memory_ratio;
 } gpu_health;
 
-typedef struct lane {
+typedef struct lane_def {
     rank_id first_rank;
     uint32_t multiplicity; // number of ranks
     parallel_place place;  // of the first rank
     double clock_ratio, memory_ratio;
-} lane;
+} lane_def;
 
 typedef struct lane_table {
-    lane *lanes;
+    lane_def *lanes;
     uint32_t count;
     lane_id *lane_of_rank;
     parallel_sizes sizes;

@@ -41,8 +41,8 @@ static uint32_t add_compute(builder *b, op_kind kind, const char *name, uint32_t
 static uint32_t add_collective(builder *b, collective_kind kind, const char *name, uint64_t bytes)
 {
     const uint32_t slot = b->out->collectives.count;
-    *array_push(&b->out->collectives,
-                b->a) = (program_collective){ .kind = kind, .bytes = bytes, .name = name };
+    *array_push(&b->out->collectives, b->a) =
+        (program_collective){ .kind = kind, .bytes = bytes, .name = name, .op = b->out->ops.count };
     return add_op(b, (program_op){ .kind = OP_COLLECTIVE,
                                    .stream = STREAM_DP,
                                    .name = name,

@@ -26,6 +26,7 @@ typedef struct program_collective {
     collective_kind kind;
     uint64_t bytes; // as models/collective/plan.h defines them
     const char *name;
+    uint32_t op; // the operation that takes part in it
 } program_collective;
 
 typedef struct program_edge {
