@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/world.h"
+#include "sim/array.h"
+
+// Light in glass and copper alike: 5 ns per metre (DESIGN.md 4).
+static const double cable_delay_s_per_m = 5e-9;
+
+static node_wiring_kind wiring_kind(int scale_up)
+{
+    switch ((scale_up_kind)scale_up) {
+    case SCALE_UP_NONE: return WIRING_NONE;
+    case SCALE_UP_NVSWITCH: return WIRING_SWITCH;
+    case SCALE_UP_MESH: return WIRING_MESH;
+    case SCALE_UP_PCIE: return WIRING_HOST;
+    }
+    SIM_ASSERT(false);
+    return WIRING_NONE;
+}
+
+static node_wiring wiring_of(arena *a, const node_def *node)
+{
+    uint32_t *nic_of_gpu = arena_array(a, uint32_t, node->gpus);
+    for (uint32_t g = 0; g < node->gpus && node->nics; g++)
+        nic_of_gpu[g] = node_nic_of_gpu(node, g);
+    return (node_wiring){
+        .gpus = node->gpus,
+        .nics = node->nics,
+        .scale_up = wiring_kind(node->scale_up.kind),
+        .scale_up_rate_mBps = units_mBps_from_Bps(node->scale_up.rate_Bps * node->scale_up.payload_ratio),
+        .scale_up_delay_ps = node->scale_up.delay_ps,
+        .nic_pcie_rate_mBps = units_mBps_from_Bps(node->nic_pcie_rate_Bps),
+        .nic_of_gpu = nic_of_gpu,
+    };
+}
+
+topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
+{
+    const cluster_def *c = &s->cluster;
+    topology *fabric = topology_create(a);
+    const node_wiring wiring = wiring_of(a, &c->node);
+    for (uint32_t n = 0; n < c->nodes; n++)
+        topology_add_node(fabric, &wiring);
+    if (c->fabric.given) {
+        const switch_def *box = &c->fabric.network_switch;
+        const double line_Bps = c->node.nic.rate_Bps < box->port_rate_Bps ? c->node.nic.rate_Bps
+                                                                          : box->port_rate_Bps;
+        const single_switch_def def = {
+            .ports = box->ports,
+            .rate_mBps = units_mBps_from_Bps(line_Bps * c->node.nic.payload_ratio),
+            .cable_delay_ps = units_ps_from_s(c->fabric.cable_m * cable_delay_s_per_m),
+            .switch_delay_ps = box->delay_ps,
+        };
+        if (!topology_add_single_switch(fabric, &def, bind_place_of(s->reader, &c->fabric), error))
+            return NULL;
+    }
+    topology_seal(fabric);
+    return topology_check(fabric, error) ? fabric : NULL;
+}
+
+void world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
+                       double memory_ratio, pass_costs *out)
+{
+    const pass_settings settings = {
+        .memory = scenario_memory_settings(s),
+        .micro_batches = scenario_micro_batches(s),
+        .clock_ratio = clock_ratio,
+        .memory_ratio = memory_ratio,
+    };
+    pass_build(a, &s->model, gpu, &settings, out);
+}
+
+bool world_check_memory(const scenario *s, memory_need *need, sim_error *error)
+{
+    const memory_settings settings = scenario_memory_settings(s);
+    const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
+    *need = memory_need_of(&s->model, &settings);
+    if (need->total_bytes <= capacity) return true;
+    char total[32], have[32];
+    units_format_binary_bytes((double)need->total_bytes, total, sizeof(total));
+    units_format_binary_bytes((double)capacity, have, sizeof(have));
+    sim_fail(error, SIM_EXIT_NO, bind_place_of(s->reader, &s->plan),
+             "the job does not fit: a GPU needs %s, %s has %s", total, s->cluster.node.gpu.name, have);
+    return sim_hint(error,
+                    "less memory is needed with plan.recompute: full, plan.sharding: zero-1, a smaller "
+                    "training.micro_batch or training.gradient_dtype: bf16");
+}
+
+// GPUs in the same state of health share their costs; a job has few states.
+static void build_costs_of_lanes(world *w)
+{
+    const lane_table *table = &w->lanes;
+    w->costs_of_lane = arena_array(w->arena, const pass_costs *, table->count);
+    lane_id *first_lane = arena_array(w->arena, lane_id, table->count);
+    w->costs = arena_array(w->arena, pass_costs, table->count);
+    for (lane_id l = 0; l < table->count; l++) {
+        const lane_def *lane = &table->lanes[l];
+        uint32_t i = 0;
+        for (; i < w->cost_count; i++) {
+            const lane_def *known = &table->lanes[first_lane[i]];
+            if (known->clock_ratio == lane->clock_ratio && known->memory_ratio == lane->memory_ratio) break;
+        }
+        if (i == w->cost_count) {
+            first_lane[w->cost_count++] = l;
+            world_build_costs(w->arena, w->scenario, w->gpu, lane->clock_ratio, lane->memory_ratio,
+                              &w->costs[i]);
+        }
+        w->costs_of_lane[l] = &w->costs[i];
+    }
+}
+
+static void build_lanes(world *w)
+{
+    const scenario *s = w->scenario;
+    const parallel_sizes sizes = { .tensor = s->plan.tensor,
+                                   .data = s->plan.data,
+                                   .pipeline = s->plan.pipeline };
+    double *clock = arena_array(w->arena, double, s->plan.gpus),
+           *memory = arena_array(w->arena, double, s->plan.gpus);
+    for (rank_id r = 0; r < s->plan.gpus; r++)
+        clock[r] = memory[r] = 1.0;
+    w->health = (gpu_health){ .clock_ratio = clock, .memory_ratio = memory };
+    lanes_build(w->arena, sizes, s->run.fold == FOLD_NODE, s->cluster.node.gpus, w->health, &w->lanes);
+    w->vertex_of_lane = arena_array(w->arena, vertex_id, w->lanes.count);
+    for (lane_id l = 0; l < w->lanes.count; l++)
+        w->vertex_of_lane[l] = topology_gpu_vertex(w->fabric, w->lanes.lanes[l].first_rank);
+}
+
+static void build_player(world *w, const step_listener *listener)
+{
+    const scenario *s = w->scenario;
+    // Bucket boundaries do not depend on a GPU's health, so one program serves all lanes.
+    const program_settings settings = {
+        .micro_batches = scenario_micro_batches(s),
+        .data = s->plan.data,
+        .sharding = s->plan.sharding,
+        .overlap_gradients = s->plan.overlap_gradients,
+        .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
+        .parameter_bytes = dtype_bytes((dtype)s->training.precision),
+    };
+    program_build(w->arena, &w->costs[0], &settings, &w->program);
+    w->player = step_player_create(
+        w->arena, w->sim, w->network,
+        &(step_settings){
+            .lanes = &w->lanes,
+            .vertex_of_lane = w->vertex_of_lane,
+            .program = &w->program,
+            .costs_of_lane = w->costs_of_lane,
+            .terms = &s->network.collectives,
+            .grain = (collective_grain)s->network.grain,
+            .forced_protocol = s->network.protocol - 1,
+            .steps = s->run.steps,
+            .tokens_per_step = s->training.global_batch * s->training.sequence_length,
+            .listener = *listener,
+        });
+}
+
+world *world_create(arena *a, const scenario *s, const world_options *options, sim_error *error)
+{
+    world *w = arena_new(a, world);
+    w->arena = a;
+    w->scenario = s;
+    if (!world_check_memory(s, &w->memory, error)) return NULL;
+    w->fabric = world_build_fabric(a, s, error);
+    if (!w->fabric) return NULL;
+    w->gpu = roofline_create(a, &s->cluster.node.gpu);
+    w->sim = sim_create(a,
+                        &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
+    w->network = network_create_ideal(a, w->sim, w->fabric);
+    build_lanes(w);
+    build_costs_of_lanes(w);
+    build_player(w, &options->listener);
+    return w;
+}
+
+void world_destroy(world *w)
+{
+    if (w && w->sim) sim_destroy(w->sim);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/world.h: owner of every entity of one run: fabric, network, GPUs and their health, lanes, costs, the player. Made
+// from a checked scenario, in one arena; nothing of it is at file scope, so several worlds may live in one process.
+#pragma once
+#include "models/scenario.h"
+#include "models/training/step.h"
+
+typedef struct world {
+    arena *arena;
+    const scenario *scenario;
+    sim *sim;
+    topology *fabric;
+    network *network;
+    roofline *gpu;
+    gpu_health health; // by rank
+    lane_table lanes;
+    vertex_id *vertex_of_lane;
+    pass_costs *costs; // one entry per state of health that occurs
+    uint32_t cost_count;
+    const pass_costs **costs_of_lane;
+    program program;
+    memory_need memory; // of one GPU
+    step_player *player;
+} world;
+
+typedef struct world_options {
+    queue_kind queue;
+    bool reverse_phases; // sim_options.reverse_phases
+    step_listener listener;
+} world_options;
+
+// The fabric alone, sealed and checked; NULL with error when it cannot be built.
+topology *world_build_fabric(arena *a, const scenario *s, sim_error *error);
+// What one GPU computes and holds in a step, without a fabric: for world_create() and for `show`.
+void world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
+                       double memory_ratio, pass_costs *out);
+// Refuses (exit 1) when the memory of a GPU does not suffice; need is the table by part, in both cases.
+bool world_check_memory(const scenario *s, memory_need *need, sim_error *error);
+// Everything, ready for step_player_start(). NULL with error.
+world *world_create(arena *a, const scenario *s, const world_options *options, sim_error *error);
+void world_destroy(world *w); // what lies outside the arena
