@@ -35,17 +35,13 @@ static int scratch_leave(void **state)
     if (chdir(place->before) != 0) return -1;
     char names[16][256], path[400];
     int count = os_list_directory(place->folder, "", names, 16);
-    for (int i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/%s", place->folder, names[i]);
-        if (!os_remove(path)) return -1;
-    }
-    // what is no regular file
-    snprintf(path, sizeof path, "%s/fifo", place->folder);
-    os_remove(path);
-    snprintf(path, sizeof path, "%s/dangling", place->folder);
-    os_remove(path);
-    snprintf(path, sizeof path, "%s/folder.yaml", place->folder);
-    rmdir(path);
+    for (int i = 0; i < count; i++)
+        if (!os_join_path(path, sizeof path, place->folder, names[i]) || !os_remove(path)) return -1;
+    static const char *const others[] = { "fifo", "dangling", "folder.yaml" }; // what is no regular file
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++)
+        if (!os_join_path(path, sizeof path, place->folder, others[i]) ||
+            (!os_remove(path) && rmdir(path) != 0))
+            return -1;
     return rmdir(place->folder);
 }
 

@@ -37,7 +37,7 @@ static bool square(void *owner, uint32_t index, void *result, sim_error *error)
 {
     const notes *n = owner;
     answer *out = result;
-    if (out->square) _exit(9); // not cleared; in a child an assertion would go on with the other tests
+    if (out->square) _exit(9);       // not cleared; in a child an assertion would go on with the other tests
     if (index % 5 == 2) pause_ms(5); // so that pieces finish out of order
     if (index == n->dies_at && n->death > 0) {
         signal(n->death, SIG_DFL); // a sanitizer would print before it dies
