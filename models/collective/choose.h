@@ -12,13 +12,12 @@ typedef enum collective_protocol {
     PROTOCOL_SIMPLE,
     PROTOCOLS
 } collective_protocol;
-extern const char *const collective_protocol_words[]; // "ll", "ll128", "simple"
+extern const char *const collective_protocol_words[]; // "ll", "ll128", "simple"; ends with NULL
 
 typedef struct protocol_terms {    // one protocol of the ring algorithm
     sim_time base_ps;              // once per collective
     sim_time hop_ps[LINK_CLASSES]; // per step, by the widest class of link a step crosses
-    double
-        payload_ratio; // payload per byte on the wire: LL 1/2 (flag beside each word), LL128 120/128, Simple 1
+    double payload_ratio; // payload per byte on the wire: LL 1/2 (flag beside each word), LL128 120/128, Simple 1
 } protocol_terms;
 
 typedef struct collective_terms {
@@ -28,12 +27,18 @@ typedef struct collective_terms {
 } collective_terms;
 extern const bind_row collective_terms_binds[];
 
+enum { PROTOCOL_AUTO = -1 };
+
 typedef struct collective_choice {
     collective_protocol protocol;
-    sim_time base_ps; // once
-    double predicted_s;
+    sim_time base_ps;   // once
+    double predicted_s; // for choosing only; the players have their own times
 } collective_choice;
-// forced: a collective_protocol, or -1 for the least predicted time (ties: the later of LL, LL128, Simple).
-// LL128 is only considered where every hop is NVLink or the network (NCCL needs 128-byte stores kept whole), not over PCIe hosts.
+// forced: a collective_protocol, or PROTOCOL_AUTO for the least predicted time (ties: the later of LL, LL128, Simple).
+// slowest_hop: the least rate and the widest class between neighbours. LL128 is only considered where every hop is NVLink
+// or the network (it needs stores of 128 bytes to arrive whole, which PCIe between GPUs does not promise); forced, it is
+// taken, as NCCL does. Send-recv is always Simple. One rank alone costs nothing.
 collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
                                     uint64_t bytes, const path_facts *slowest_hop, int forced);
+// Bytes on the wire for a payload: payload / ratio, rounded up.
+uint64_t protocol_wire_bytes(const protocol_terms *terms, uint64_t payload_bytes);

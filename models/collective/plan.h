@@ -14,48 +14,51 @@ typedef enum collective_kind {
     COLLECTIVE_SEND_RECV,
     COLLECTIVE_KINDS
 } collective_kind;
-extern const char *const collective_kind_words[]; // "all-reduce", "reduce-scatter", "all-gather", "send-recv"
+extern const char *const collective_kind_words[]; // "all-reduce", "reduce-scatter", ...; ends with NULL
 
 typedef enum collective_grain { GRAIN_STREAMS, GRAIN_MESSAGES } collective_grain;
-extern const char *const collective_grain_words[];
+extern const char *const collective_grain_words[]; // "streams", "messages"; ends with NULL
 
-enum { PLAN_NONE = UINT32_MAX };
+enum { PLAN_NONE = -1, PLAN_CHECK_RANKS_MAX = 64 };
 
 typedef struct plan_message {
     uint32_t from, to; // positions in the group
+    uint32_t edge;     // index of the pair from > to in the plan's edges
     uint32_t step;     // from 0
     uint32_t chunk;    // which part of the buffer
-    bool reduces;      // the receiver adds it to its own
+    int32_t after_own; // the sender's message before this one, or PLAN_NONE: a rank sends one message after another
+    int32_t after_received; // the message the sender must have received, or PLAN_NONE
+    bool reduces;           // the receiver adds it to its own
     uint64_t bytes;
-    uint32_t after_own;      // the sender's message before this one, or PLAN_NONE
-    uint32_t after_received; // the message the sender must have received, or PLAN_NONE
 } plan_message;
 
-typedef struct plan_edge { // streams grain
+typedef struct plan_edge { // all that one position sends to another
     uint32_t from, to;
-    uint64_t bytes;
+    uint64_t bytes; // the sum of its messages
 } plan_edge;
 
 typedef struct plan {
     collective_kind kind;
     uint32_t ranks, chunks, steps;
-    uint64_t bytes;         // the size column of nccl-tests: the whole buffer
+    uint64_t bytes;   // the size column of nccl-tests: the whole buffer
+    plan_edge *edges; // in both grains
+    uint32_t edge_count;
     plan_message *messages; // GRAIN_MESSAGES, by step then sender; NULL otherwise
     uint32_t message_count;
-    plan_edge *edges; // GRAIN_STREAMS
-    uint32_t edge_count;
 } plan;
 
-// bytes: all-reduce the buffer of one rank; all-gather the gathered buffer; reduce-scatter the buffer before scattering;
-// send-recv the message from position 0 to position 1.
-void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain,
-               plan *out);                                                        // ring.c
-void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out); // send_recv.c
-uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks,
-                          uint32_t chunk); // even shares, the first ones get the remainder
-bool plan_is_valid(
-    const plan
-        *p); // acyclic, positions in range, every rank ends with what the kind promises (messages grain)
+// ring.c. bytes: all-reduce the buffer of one rank; all-gather the gathered buffer; reduce-scatter the buffer before
+// scattering. One rank alone sends nothing.
+void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain, plan *out);
+// send_recv.c. One message from position 0 to position 1.
+void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out);
 
-// Ring without contention (source and range in ring.c):  all-reduce T = 2 (n-1) (alpha + S/(nB)), others half of it.
+// Even shares; the first ones get the remainder, a byte each. The shares of all chunks add up to bytes.
+uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk);
+uint64_t plan_payload_bytes(const plan *p); // over all edges
+// Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, edges that add
+// up, and every rank ends with what the kind promises, whatever the times of the messages (plan.c says how).
+bool plan_is_valid(arena *scratch, const plan *p);
+
+// Ring without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nB)), others half of it.
 double ring_time_s(collective_kind kind, uint32_t ranks, double bytes, double alpha_s, double rate_Bps);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What all plans share, and the proof of a plan of messages. The proof replays the messages in an order that their
+// predecessors allow and keeps, per rank and chunk, whose contributions the rank holds. A message carries only what its
+// predecessors guarantee: a received message joins its receiver's state not when it arrives, which is a matter of time, but
+// when a send says that it waits for it (after_received), or at the end. So what holds in the replay holds for all times.
+#include "models/collective/plan.h"
+#include "sim/check.h"
+#include <string.h>
+
+const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather", "send-recv", NULL };
+const char *const collective_grain_words[] = { "streams", "messages", NULL };
+
+uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk)
+{
+    SIM_ASSERT(chunk < chunks);
+    return bytes / chunks + (chunk < bytes % chunks);
+}
+
+uint64_t plan_payload_bytes(const plan *p)
+{
+    uint64_t sum = 0;
+    for (uint32_t e = 0; e < p->edge_count; e++)
+        sum += p->edges[e].bytes;
+    return sum;
+}
+
+typedef struct replay {
+    const plan *plan;
+    uint64_t *held;    // ranks x chunks: whose contributions, a bit each
+    uint64_t *carried; // per message
+    bool *sent, *joined;
+} replay;
+
+static uint64_t all_ranks(uint32_t ranks)
+{
+    return ranks == 64 ? UINT64_MAX : (UINT64_C(1) << ranks) - 1;
+}
+
+static uint64_t *held_at(const replay *r, uint32_t rank, uint32_t chunk)
+{
+    return &r->held[(size_t)rank * r->plan->chunks + chunk];
+}
+
+// Everything that can be read off one message by itself.
+static bool message_in_range(const plan *p, uint32_t m)
+{
+    const plan_message *message = &p->messages[m];
+    if (message->from >= p->ranks || message->to >= p->ranks || message->from == message->to) return false;
+    if (message->chunk >= p->chunks || message->step >= p->steps) return false;
+    if (message->bytes != plan_chunk_bytes(p->bytes, p->chunks, message->chunk)) return false;
+    if (message->edge >= p->edge_count) return false;
+    const plan_edge *edge = &p->edges[message->edge];
+    if (edge->from != message->from || edge->to != message->to) return false;
+    int64_t own = message->after_own, received = message->after_received;
+    if (own < PLAN_NONE || own >= p->message_count || received < PLAN_NONE || received >= p->message_count)
+        return false;
+    if (own != PLAN_NONE && p->messages[own].from != message->from) return false;
+    return received == PLAN_NONE || p->messages[received].to == message->from;
+}
+
+// A rank's sends are one chain: one of them is the first, and none has two followers.
+static bool sends_are_chains(arena *scratch, const plan *p)
+{
+    bool *begun = arena_array(scratch, bool, p->ranks);
+    bool *followed = arena_array(scratch, bool, p->message_count);
+    for (uint32_t m = 0; m < p->message_count; m++) {
+        int32_t own = p->messages[m].after_own;
+        bool *taken = own == PLAN_NONE ? &begun[p->messages[m].from] : &followed[own];
+        if (*taken) return false;
+        *taken = true;
+    }
+    return true;
+}
+
+static bool edges_add_up(arena *scratch, const plan *p)
+{
+    uint64_t *sums = arena_array(scratch, uint64_t, p->edge_count);
+    for (uint32_t m = 0; m < p->message_count; m++)
+        sums[p->messages[m].edge] += p->messages[m].bytes;
+    for (uint32_t e = 0; e < p->edge_count; e++)
+        if (sums[e] != p->edges[e].bytes) return false;
+    return true;
+}
+
+// A sum must not get one contribution twice; a copy replaces what was there.
+static bool replay_join(replay *r, uint32_t m)
+{
+    if (r->joined[m]) return true;
+    r->joined[m] = true;
+    const plan_message *message = &r->plan->messages[m];
+    uint64_t *held = held_at(r, message->to, message->chunk);
+    if (message->reduces && (*held & r->carried[m])) return false;
+    *held = message->reduces ? *held | r->carried[m] : r->carried[m];
+    return true;
+}
+
+static bool replay_send(replay *r, uint32_t m)
+{
+    const plan_message *message = &r->plan->messages[m];
+    if (message->after_received != PLAN_NONE && !replay_join(r, (uint32_t)message->after_received)) return false;
+    r->carried[m] = *held_at(r, message->from, message->chunk);
+    r->sent[m] = true;
+    return r->carried[m] != 0; // nothing to send is a mistake of the plan
+}
+
+static bool replay_ready(const replay *r, uint32_t m)
+{
+    const plan_message *message = &r->plan->messages[m];
+    return (message->after_own == PLAN_NONE || r->sent[message->after_own]) &&
+           (message->after_received == PLAN_NONE || r->sent[message->after_received]);
+}
+
+// Rounds over all messages; a round that sends nothing while some are left has met a cycle.
+static bool replay_all(replay *r)
+{
+    uint32_t left = r->plan->message_count;
+    while (left > 0) {
+        uint32_t before = left;
+        for (uint32_t m = 0; m < r->plan->message_count; m++) {
+            if (r->sent[m] || !replay_ready(r, m)) continue;
+            if (!replay_send(r, m)) return false;
+            left--;
+        }
+        if (left == before) return false;
+    }
+    for (uint32_t m = 0; m < r->plan->message_count; m++)
+        if (!replay_join(r, m)) return false;
+    return true;
+}
+
+static void replay_begin(const replay *r)
+{
+    const plan *p = r->plan;
+    for (uint32_t rank = 0; rank < p->ranks; rank++)
+        for (uint32_t chunk = 0; chunk < p->chunks; chunk++) {
+            bool has = true; // all-reduce, reduce-scatter: its own contribution to every chunk
+            if (p->kind == COLLECTIVE_ALL_GATHER) has = rank == chunk;
+            if (p->kind == COLLECTIVE_SEND_RECV) has = rank == 0;
+            *held_at(r, rank, chunk) = has ? UINT64_C(1) << rank : 0;
+        }
+}
+
+static bool replay_promise(const replay *r)
+{
+    const plan *p = r->plan;
+    for (uint32_t rank = 0; rank < p->ranks; rank++)
+        for (uint32_t chunk = 0; chunk < p->chunks; chunk++) {
+            uint64_t want = all_ranks(p->ranks);
+            if (p->kind == COLLECTIVE_REDUCE_SCATTER && chunk != rank) continue;
+            if (p->kind == COLLECTIVE_ALL_GATHER) want = UINT64_C(1) << chunk;
+            if (p->kind == COLLECTIVE_SEND_RECV) want = 1;
+            if (*held_at(r, rank, chunk) != want) return false;
+        }
+    return true;
+}
+
+bool plan_is_valid(arena *scratch, const plan *p)
+{
+    SIM_ASSERT(p->ranks > 0 && p->ranks <= PLAN_CHECK_RANKS_MAX && p->chunks > 0);
+    SIM_ASSERT(p->messages || p->steps == 0); // the streams grain has nothing to replay
+    if (p->kind == COLLECTIVE_ALL_GATHER && p->chunks != p->ranks) return false;
+    for (uint32_t m = 0; m < p->message_count; m++)
+        if (!message_in_range(p, m)) return false;
+    arena_mark_t mark = arena_mark(scratch);
+    replay r = { .plan = p };
+    r.held = arena_array(scratch, uint64_t, (size_t)p->ranks * p->chunks);
+    r.carried = arena_array(scratch, uint64_t, p->message_count);
+    r.sent = arena_array(scratch, bool, p->message_count);
+    r.joined = arena_array(scratch, bool, p->message_count);
+    replay_begin(&r);
+    bool valid = sends_are_chains(scratch, p) && edges_add_up(scratch, p) && replay_all(&r) && replay_promise(&r);
+    arena_release(scratch, mark);
+    return valid;
+}

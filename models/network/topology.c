@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/network/topology_internal.h"
+#include "sim/check.h"
+#include <inttypes.h>
+
+const char *const vertex_kind_words[] = { "gpu",  "nvswitch", "pcie-switch", "cpu", "nic",
+                                          "leaf", "spine",    "core",        NULL };
+const char *const link_class_words[] = { "nvlink", "pcie", "network", NULL };
+
+topology *topology_create(arena *a)
+{
+    topology *t = arena_new(a, topology);
+    t->arena = a;
+    return t;
+}
+
+vertex_id topology_add_vertex(topology *t, vertex_kind kind, node_id node, uint32_t number)
+{
+    SIM_ASSERT(!t->sealed && kind < VERTEX_KINDS && t->vertices.count < NO_ID - 1);
+    *array_push(&t->vertices, t->arena) = (topology_vertex){ .kind = kind, .node = node, .number = number };
+    t->kind_counts[kind]++;
+    return t->vertices.count - 1;
+}
+
+link_id topology_add_cable(topology *t, const topology_link *there)
+{
+    SIM_ASSERT(!t->sealed && t->links.count < NO_ID - 2);
+    SIM_ASSERT(there->from < t->vertices.count && there->to < t->vertices.count && there->from != there->to);
+    SIM_ASSERT(there->class < LINK_CLASSES && there->delay_ps >= 0);
+    topology_link back = *there;
+    back.from = there->to;
+    back.to = there->from;
+    *array_push(&t->links, t->arena) = *there;
+    *array_push(&t->links, t->arena) = back;
+    return t->links.count - 2;
+}
+
+void topology_seal(topology *t)
+{
+    SIM_ASSERT(!t->sealed);
+    uint32_t vertices = t->vertices.count, links = t->links.count;
+    t->out_starts = arena_array(t->arena, uint32_t, (size_t)vertices + 1);
+    t->out_links = arena_array(t->arena, link_id, links);
+    for (link_id l = 0; l < links; l++)
+        t->out_starts[t->links.items[l].from + 1]++;
+    for (vertex_id v = 0; v < vertices; v++)
+        t->out_starts[v + 1] += t->out_starts[v];
+    // Each start moves to the next vertex's start while its row is filled; afterwards all are moved back by one vertex.
+    for (link_id l = 0; l < links; l++)
+        t->out_links[t->out_starts[t->links.items[l].from]++] = l;
+    for (vertex_id v = vertices; v > 0; v--)
+        t->out_starts[v] = t->out_starts[v - 1];
+    t->out_starts[0] = 0;
+    t->sealed = true;
+}
+
+static bool check_rates(const topology *t, sim_error *error)
+{
+    for (link_id l = 0; l < t->links.count; l++) {
+        if (t->links.items[l].rate_mBps > 0) continue;
+        char name[160];
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "the rate of the link %s is zero",
+                        topology_link_name(t, l, name, sizeof name));
+    }
+    return true;
+}
+
+static bool check_inside_of_nodes(const topology *t, sim_error *error)
+{
+    for (node_id n = 0; n < t->nodes.count; n++) {
+        const topology_node *node = &t->nodes.items[n];
+        if (node->scale_up != WIRING_NONE || node->gpus < 2) continue;
+        sim_fail(error, SIM_EXIT_INPUT, NULL,
+                 "node %" PRIu32 " has %" PRIu32 " GPUs and no links between them", n, node->gpus);
+        return sim_hint(error, "give the node a scale-up of nvswitch, mesh or pcie, or one GPU");
+    }
+    return true;
+}
+
+// Breadth first from vertex 0. Every cable goes both ways, so reached from there means connected.
+static bool check_connected(const topology *t, sim_error *error)
+{
+    arena_mark_t mark = arena_mark(t->arena);
+    uint32_t count = t->vertices.count, reached = 1;
+    bool *seen = arena_array(t->arena, bool, count);
+    vertex_id *list = arena_array(t->arena, vertex_id, count);
+    seen[0] = true;
+    list[0] = 0;
+    for (uint32_t next = 0; next < reached; next++) {
+        uint32_t rows;
+        const link_id *row = topology_outgoing(t, list[next], &rows);
+        for (uint32_t i = 0; i < rows; i++) {
+            vertex_id to = t->links.items[row[i]].to;
+            if (seen[to]) continue;
+            seen[to] = true;
+            list[reached++] = to;
+        }
+    }
+    vertex_id lost = 0;
+    while (lost < count && seen[lost])
+        lost++;
+    arena_release(t->arena, mark);
+    if (lost == count) return true;
+    char first[80], second[80];
+    return sim_fail(error, SIM_EXIT_INPUT, NULL,
+                    "the fabric is not connected: there is no path from %s to %s",
+                    topology_vertex_name(t, 0, first, sizeof first),
+                    topology_vertex_name(t, lost, second, sizeof second));
+}
+
+bool topology_check(const topology *t, sim_error *error)
+{
+    SIM_ASSERT(t->sealed);
+    if (t->vertices.count == 0) return sim_fail(error, SIM_EXIT_INPUT, NULL, "the fabric has no parts");
+    return check_rates(t, error) && check_inside_of_nodes(t, error) && check_connected(t, error);
+}
+
+uint32_t topology_vertex_count(const topology *t)
+{
+    return t->vertices.count;
+}
+
+uint32_t topology_link_count(const topology *t)
+{
+    return t->links.count;
+}
+
+const topology_vertex *topology_vertex_at(const topology *t, vertex_id v)
+{
+    SIM_ASSERT(v < t->vertices.count);
+    return &t->vertices.items[v];
+}
+
+const topology_link *topology_link_at(const topology *t, link_id l)
+{
+    SIM_ASSERT(l < t->links.count);
+    return &t->links.items[l];
+}
+
+const link_id *topology_outgoing(const topology *t, vertex_id v, uint32_t *count)
+{
+    SIM_ASSERT(t->sealed && v < t->vertices.count);
+    *count = t->out_starts[v + 1] - t->out_starts[v];
+    return t->out_links + t->out_starts[v];
+}
+
+uint32_t topology_node_count(const topology *t)
+{
+    return t->nodes.count;
+}
+
+uint32_t topology_gpu_count(const topology *t)
+{
+    return t->gpu_vertices.count;
+}
+
+uint32_t topology_nic_count(const topology *t)
+{
+    return t->nic_vertices.count;
+}
+
+vertex_id topology_gpu_vertex(const topology *t, gpu_id gpu)
+{
+    SIM_ASSERT(gpu < t->gpu_vertices.count);
+    return t->gpu_vertices.items[gpu];
+}
+
+vertex_id topology_nic_vertex(const topology *t, nic_id nic)
+{
+    SIM_ASSERT(nic < t->nic_vertices.count);
+    return t->nic_vertices.items[nic];
+}
+
+uint32_t topology_count_kind(const topology *t, vertex_kind kind)
+{
+    SIM_ASSERT(kind < VERTEX_KINDS);
+    return t->kind_counts[kind];
+}
+
+char *topology_vertex_name(const topology *t, vertex_id v, char *buffer, size_t size)
+{
+    const topology_vertex *vertex = topology_vertex_at(t, v);
+    const char *kind = vertex_kind_words[vertex->kind];
+    if (vertex->node == NO_ID)
+        snprintf(buffer, size, "%s %" PRIu32, kind, vertex->number);
+    else
+        snprintf(buffer, size, "node %" PRIu32 " %s %" PRIu32, vertex->node, kind, vertex->number);
+    return buffer;
+}
+
+char *topology_link_name(const topology *t, link_id l, char *buffer, size_t size)
+{
+    const topology_link *link = topology_link_at(t, l);
+    char from[80], to[80];
+    snprintf(buffer, size, "%s > %s", topology_vertex_name(t, link->from, from, sizeof from),
+             topology_vertex_name(t, link->to, to, sizeof to));
+    return buffer;
+}
