@@ -20,12 +20,27 @@ static const bind_row protocol_binds[] = {
 };
 
 static const bind_row ring_binds[] = {
-    { .type = BIND_TYPE_STRUCT, .key = "ll", .offset = PROTOCOL_LL * sizeof(protocol_terms), .rows = protocol_binds,
-      .size = sizeof(protocol_terms), .required = true, .note = "low latency: a flag beside each word" },
-    { .type = BIND_TYPE_STRUCT, .key = "ll128", .offset = PROTOCOL_LL128 * sizeof(protocol_terms), .rows = protocol_binds,
-      .size = sizeof(protocol_terms), .required = true, .note = "low latency: a flag in each line of 128 bytes" },
-    { .type = BIND_TYPE_STRUCT, .key = "simple", .offset = PROTOCOL_SIMPLE * sizeof(protocol_terms), .rows = protocol_binds,
-      .size = sizeof(protocol_terms), .required = true, .note = "full rate: a flag per slice" },
+    { .type = BIND_TYPE_STRUCT,
+      .key = "ll",
+      .offset = PROTOCOL_LL * sizeof(protocol_terms),
+      .rows = protocol_binds,
+      .size = sizeof(protocol_terms),
+      .required = true,
+      .note = "low latency: a flag beside each word" },
+    { .type = BIND_TYPE_STRUCT,
+      .key = "ll128",
+      .offset = PROTOCOL_LL128 * sizeof(protocol_terms),
+      .rows = protocol_binds,
+      .size = sizeof(protocol_terms),
+      .required = true,
+      .note = "low latency: a flag in each line of 128 bytes" },
+    { .type = BIND_TYPE_STRUCT,
+      .key = "simple",
+      .offset = PROTOCOL_SIMPLE * sizeof(protocol_terms),
+      .rows = protocol_binds,
+      .size = sizeof(protocol_terms),
+      .required = true,
+      .note = "full rate: a flag per slice" },
     BIND_END,
 };
 
@@ -87,7 +102,9 @@ collective_choice collective_choose(const collective_terms *terms, collective_ki
         if (forced == PROTOCOL_AUTO ? !considered(protocol, slowest_hop) : forced != i) continue;
         double seconds = predicted_s(&terms->ring[i], kind, ranks, bytes, slowest_hop);
         if (seconds > best.predicted_s) continue;
-        best = (collective_choice){ .protocol = protocol, .base_ps = terms->ring[i].base_ps, .predicted_s = seconds };
+        best = (collective_choice){ .protocol = protocol,
+                                    .base_ps = terms->ring[i].base_ps,
+                                    .predicted_s = seconds };
     }
     return best;
 }

@@ -17,7 +17,8 @@ extern const char *const collective_protocol_words[]; // "ll", "ll128", "simple"
 typedef struct protocol_terms {    // one protocol of the ring algorithm
     sim_time base_ps;              // once per collective
     sim_time hop_ps[LINK_CLASSES]; // per step, by the widest class of link a step crosses
-    double payload_ratio; // payload per byte on the wire: LL 1/2 (flag beside each word), LL128 120/128, Simple 1
+    double
+        payload_ratio; // payload per byte on the wire: LL 1/2 (flag beside each word), LL128 120/128, Simple 1
 } protocol_terms;
 
 typedef struct collective_terms {

@@ -7,7 +7,8 @@
 #include "sim/check.h"
 #include <string.h>
 
-const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather", "send-recv", NULL };
+const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather", "send-recv",
+                                              NULL };
 const char *const collective_grain_words[] = { "streams", "messages", NULL };
 
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk)
@@ -97,7 +98,8 @@ static bool replay_join(replay *r, uint32_t m)
 static bool replay_send(replay *r, uint32_t m)
 {
     const plan_message *message = &r->plan->messages[m];
-    if (message->after_received != PLAN_NONE && !replay_join(r, (uint32_t)message->after_received)) return false;
+    if (message->after_received != PLAN_NONE && !replay_join(r, (uint32_t)message->after_received))
+        return false;
     r->carried[m] = *held_at(r, message->from, message->chunk);
     r->sent[m] = true;
     return r->carried[m] != 0; // nothing to send is a mistake of the plan
@@ -168,7 +170,8 @@ bool plan_is_valid(arena *scratch, const plan *p)
     r.sent = arena_array(scratch, bool, p->message_count);
     r.joined = arena_array(scratch, bool, p->message_count);
     replay_begin(&r);
-    bool valid = sends_are_chains(scratch, p) && edges_add_up(scratch, p) && replay_all(&r) && replay_promise(&r);
+    bool valid = sends_are_chains(scratch, p) && edges_add_up(scratch, p) && replay_all(&r) &&
+                 replay_promise(&r);
     arena_release(scratch, mark);
     return valid;
 }

@@ -26,7 +26,8 @@ typedef struct plan_message {
     uint32_t edge;     // index of the pair from > to in the plan's edges
     uint32_t step;     // from 0
     uint32_t chunk;    // which part of the buffer
-    int32_t after_own; // the sender's message before this one, or PLAN_NONE: a rank sends one message after another
+    int32_t
+        after_own; // the sender's message before this one, or PLAN_NONE: a rank sends one message after another
     int32_t after_received; // the message the sender must have received, or PLAN_NONE
     bool reduces;           // the receiver adds it to its own
     uint64_t bytes;
@@ -49,7 +50,8 @@ typedef struct plan {
 
 // ring.c. bytes: all-reduce the buffer of one rank; all-gather the gathered buffer; reduce-scatter the buffer before
 // scattering. One rank alone sends nothing.
-void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain, plan *out);
+void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain,
+               plan *out);
 // send_recv.c. One message from position 0 to position 1.
 void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out);
 

@@ -8,7 +8,8 @@
 
 static bool ring_kind(collective_kind kind)
 {
-    return kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_REDUCE_SCATTER || kind == COLLECTIVE_ALL_GATHER;
+    return kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_REDUCE_SCATTER ||
+           kind == COLLECTIVE_ALL_GATHER;
 }
 
 static uint32_t ring_steps(collective_kind kind, uint32_t ranks)
@@ -55,7 +56,9 @@ static void plan_messages(arena *a, plan *p)
         int32_t row_before = (int32_t)(step * n) - (int32_t)n; // used from step 1 on
         for (uint32_t r = 0; r < n; r++) {
             plan_message *m = &p->messages[step * n + r];
-            *m = (plan_message){ .from = r, .to = ring_next(r, n), .edge = r, .step = step, .reduces = reduces };
+            *m = (plan_message){
+                .from = r, .to = ring_next(r, n), .edge = r, .step = step, .reduces = reduces
+            };
             m->chunk = ring_back(r, back, n);
             m->bytes = plan_chunk_bytes(p->bytes, n, m->chunk);
             m->after_own = step ? row_before + (int32_t)r : PLAN_NONE;
@@ -64,7 +67,8 @@ static void plan_messages(arena *a, plan *p)
     }
 }
 
-void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain, plan *out)
+void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain,
+               plan *out)
 {
     SIM_ASSERT(ring_kind(kind) && ranks > 0);
     SIM_ASSERT(bytes <= UINT64_MAX / 2); // an edge of an all-reduce carries nearly twice the buffer

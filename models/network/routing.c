@@ -29,7 +29,8 @@ static path_end end_of(const topology *t, vertex_id v)
 
 static uint32_t route_scale_up(const topology_node *node, uint32_t from, uint32_t to, link_id *path)
 {
-    SIM_ASSERT(node->scale_up != WIRING_NONE); // topology_check() refuses several GPUs without links between them
+    SIM_ASSERT(node->scale_up !=
+               WIRING_NONE); // topology_check() refuses several GPUs without links between them
     if (node->scale_up == WIRING_MESH) {
         uint32_t least = from < to ? from : to, greatest = from < to ? to : from;
         path[0] = node->scale_up_base + 2 * topology_mesh_pair(node->gpus, least, greatest) + (from > to);

@@ -21,10 +21,10 @@ typedef struct topology_node {
 // How the nodes are joined. Single switch: links 2 i from NIC i of the cluster to the switch, 2 i + 1 back.
 typedef enum topology_shape { SHAPE_NO_NETWORK, SHAPE_SINGLE_SWITCH } topology_shape;
 
-ARRAY_OF(topology_vertex, topology_vertex_array)
-ARRAY_OF(topology_link, topology_link_array)
-ARRAY_OF(topology_node, topology_node_array)
-ARRAY_OF(uint32_t, topology_u32_array)
+ARRAY_OF(topology_vertex, topology_vertex_array);
+ARRAY_OF(topology_link, topology_link_array);
+ARRAY_OF(topology_node, topology_node_array);
+ARRAY_OF(uint32_t, topology_u32_array);
 
 struct topology {
     arena *arena;
