@@ -9,7 +9,8 @@
 #define PCIE_MBPS UINT64_C(53100000000000)
 #define CABLE_MBPS UINT64_C(48300000000000)
 
-static const uint32_t nic_of_gpu[] = { 0, 0, 1, 1, 2, 2, 3, 3 };
+// Which NIC serves a GPU, by the number of NICs (0 to 4).
+static const uint32_t nic_of_gpu[5][8] = { { 0 }, { 0 }, { 0, 0, 1, 1 }, { 0 }, { 0, 0, 1, 1, 2, 2, 3, 3 } };
 static const single_switch_def fabric_switch = { .rate_mBps = CABLE_MBPS,
                                                  .cable_delay_ps = 25300,
                                                  .switch_delay_ps = 230700 };
@@ -22,7 +23,7 @@ static node_wiring wiring(node_wiring_kind kind, uint32_t gpus, uint32_t nics)
                           .scale_up_rate_mBps = SCALE_UP_MBPS,
                           .scale_up_delay_ps = 150100,
                           .nic_pcie_rate_mBps = PCIE_MBPS,
-                          .nic_of_gpu = nic_of_gpu };
+                          .nic_of_gpu = nic_of_gpu[nics] };
 }
 
 static topology *build(arena *a, node_wiring_kind kind, uint32_t nodes, uint32_t gpus, uint32_t nics)

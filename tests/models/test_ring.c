@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/near.h"
+
+#include "models/collective/plan.h"
+#include "sim/array.h"
+#include <inttypes.h>
+
+static const collective_kind kinds[] = { COLLECTIVE_ALL_REDUCE, COLLECTIVE_REDUCE_SCATTER,
+                                         COLLECTIVE_ALL_GATHER };
+
+// All kinds, 1 to 9 ranks and 64, sizes that divide and that do not: the plan is proved; it moves exactly as many bytes as
+// any algorithm must: (n - 1) S over all ranks for a reduce-scatter or an all-gather, twice that for an all-reduce.
+static void every_small_ring_is_valid_and_optimal(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    static const uint32_t ranks[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 64 };
+    for (size_t k = 0; k < ARRAY_COUNT(kinds); k++)
+        for (size_t i = 0; i < ARRAY_COUNT(ranks); i++) {
+            const uint32_t n = ranks[i];
+            const uint64_t sizes[] = { 0, 1, n - 1, n, 12345 };
+            for (size_t j = 0; j < ARRAY_COUNT(sizes); j++) {
+                const uint64_t factor = kinds[k] == COLLECTIVE_ALL_REDUCE ? 2 : 1;
+                arena_mark_t mark = arena_mark(a);
+                plan messages, streams;
+                plan_ring(a, kinds[k], n, sizes[j], GRAIN_MESSAGES, &messages);
+                plan_ring(a, kinds[k], n, sizes[j], GRAIN_STREAMS, &streams);
+                if (!plan_is_valid(a, &messages))
+                    fail_msg("%s of %" PRIu64 " bytes over %" PRIu32 " ranks",
+                             collective_kind_words[kinds[k]], sizes[j], n);
+                assert_int_equal(messages.steps, factor * (n - 1));
+                assert_int_equal(messages.message_count, factor * (n - 1) * n);
+                assert_int_equal(plan_payload_bytes(&messages), factor * (n - 1) * sizes[j]);
+                assert_null(streams.messages);
+                assert_int_equal(streams.steps, messages.steps);
+                assert_int_equal(streams.edge_count, messages.edge_count);
+                for (uint32_t e = 0; e < streams.edge_count; e++) {
+                    uint64_t sum = 0;
+                    for (uint32_t m = 0; m < messages.message_count; m++)
+                        if (messages.messages[m].from == e) sum += messages.messages[m].bytes;
+                    assert_int_equal(streams.edges[e].bytes, sum);
+                    assert_int_equal(streams.edges[e].from, e);
+                    assert_int_equal(streams.edges[e].to, (e + 1) % n);
+                }
+                arena_release(a, mark);
+            }
+        }
+    arena_destroy(a);
+}
+
+// The three-rank all-reduce of 10 bytes (chunks of 4, 3, 3) written out by hand.
+static void three_ranks_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t from, to, step, chunk;
+        bool reduces;
+        uint64_t bytes;
+        int32_t after_own, after_received;
+    } want[] = {
+        { 0, 1, 0, 2, true, 3, -1, -1 }, { 1, 2, 0, 0, true, 4, -1, -1 }, { 2, 0, 0, 1, true, 3, -1, -1 },
+        { 0, 1, 1, 1, true, 3, 0, 2 },   { 1, 2, 1, 2, true, 3, 1, 0 },   { 2, 0, 1, 0, true, 4, 2, 1 },
+        { 0, 1, 2, 0, false, 4, 3, 5 },  { 1, 2, 2, 1, false, 3, 4, 3 },  { 2, 0, 2, 2, false, 3, 5, 4 },
+        { 0, 1, 3, 2, false, 3, 6, 8 },  { 1, 2, 3, 0, false, 4, 7, 6 },  { 2, 0, 3, 1, false, 3, 8, 7 },
+    };
+    arena *a = arena_create("test");
+    plan p;
+    plan_ring(a, COLLECTIVE_ALL_REDUCE, 3, 10, GRAIN_MESSAGES, &p);
+    assert_int_equal(p.message_count, ARRAY_COUNT(want));
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        const plan_message *m = &p.messages[i];
+        assert_int_equal(m->from, want[i].from);
+        assert_int_equal(m->to, want[i].to);
+        assert_int_equal(m->edge, want[i].from);
+        assert_int_equal(m->step, want[i].step);
+        assert_int_equal(m->chunk, want[i].chunk);
+        assert_int_equal(m->reduces, want[i].reduces);
+        assert_int_equal(m->bytes, want[i].bytes);
+        assert_int_equal(m->after_own, want[i].after_own);
+        assert_int_equal(m->after_received, want[i].after_received);
+    }
+    arena_destroy(a);
+}
+
+struct time_case {
+    const char *name;
+    collective_kind kind;
+    uint32_t ranks;
+    double bytes, alpha_s, rate_Bps, want_s;
+};
+static const struct time_case times[] = {
+    // 12 (2.9e-6 + 1.337e9 / (7 x 431e9))
+    { "all-reduce on 7 GPUs", COLLECTIVE_ALL_REDUCE, 7, 1.337e9, 2.9e-6, 431e9, 5.3526654292343386e-3 },
+    // 12 (1.7e-6 + 9.173e6 / (13 x 48.3e9))
+    { "all-gather on 13", COLLECTIVE_ALL_GATHER, 13, 9.173e6, 1.7e-6, 48.3e9, 1.9570817009077876e-4 },
+    { "reduce-scatter on 13", COLLECTIVE_REDUCE_SCATTER, 13, 9.173e6, 1.7e-6, 48.3e9, 1.9570817009077876e-4 },
+    { "one rank costs nothing", COLLECTIVE_ALL_REDUCE, 1, 1.337e9, 2.9e-6, 431e9, 0.0 },
+};
+
+static void ring_matches_hand_computation(void **state)
+{
+    const struct time_case *c = *state;
+    assert_near(ring_time_s(c->kind, c->ranks, c->bytes, c->alpha_s, c->rate_Bps), c->want_s, 1e-9);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[ARRAY_COUNT(times) + 2];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(times); i++)
+        tests[n++] = (struct CMUnitTest){ times[i].name, ring_matches_hand_computation, NULL, NULL,
+                                          (void *)&times[i] };
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_small_ring_is_valid_and_optimal);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(three_ranks_by_hand);
+    SIM_ASSERT(n == ARRAY_COUNT(tests));
+    return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
+}
