@@ -18,7 +18,7 @@ typedef struct gpu_def {
     double clock_ratio;      // sustained clock under training load against the clock of the efficiency curves
     double kernel_overhead_s;      // GPU time per kernel beside its work: ramp up, ramp down
     double launch_s;               // host time per kernel launch
-    bind_points matmul;            // FLOP of one product -> share of the peak
+    bind_points matmul;            // FLOP of one kernel -> share of the peak
     bind_points attention_forward; // sequence length -> share of the peak, fused attention, head size 128
     bind_points attention_backward;
     bind_points memory; // bytes moved by one kernel -> share of memory_rate_Bps

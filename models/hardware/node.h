@@ -38,5 +38,8 @@ typedef struct node_def {
 } node_def;
 
 extern const bind_row nic_binds[], switch_binds[], scale_up_binds[], node_binds[];
+// What the rows cannot say alone, refused at the key: several GPUs without links, links without a rate, NICs that are not
+// described. Called once a node has been read.
+bool node_check(const node_def *node, const bind_reader *r, sim_error *error);
 // The NIC that serves a GPU: GPUs are spread over the NICs in order, g nics / gpus.
 uint32_t node_nic_of_gpu(const node_def *node, uint32_t gpu);

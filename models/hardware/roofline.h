@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/hardware/roofline.h: the time of one kernel from its work and its shape.
-//     t = t_overhead + max( F / (P(dtype) e(F) c), B / (W m(B)) )          t [s], F [FLOP], B [bytes]
-// P data-sheet peak, e efficiency curve (matrix product: by FLOP; attention: by sequence length), c sustained clock,
-// W data-sheet memory rate, m memory efficiency. Curves are interpolated in log x (GSL) and constant outside their range.
-// Source of the form: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009; the efficiencies are catalogue values.
-// The time is rounded once to whole nanoseconds.
+//     t = n t0 + max( F / (P e c), B / (W m) )     t, t0 [s], F [FLOP], B [bytes], P [FLOP/s], W [bytes/s]
+// n launches (at least one), t0 overhead of each, P data-sheet peak of the number format, e efficiency (below), c clock
+// under load, W data-sheet memory rate, m memory efficiency at B. Williams, Waterman, Patterson: "Roofline: an insightful
+// visual performance model for multicore architectures", CACM 52(4), 2009; the efficiencies are catalogue values, measured
+// with 16-bit formats and used for all. They are interpolated linearly in log x (GSL) and constant beyond their ends.
+//     matrix product   e at the FLOP of the kernel's products together (2 batch m n k): they fill the GPU at once
+//     attention        e at the sequence length, for head size 128. F of a causal kernel is its lower triangle. For other
+//                      head sizes d from 32 to 256: e(d) = e(128) d (128 + q) / (128 (d + q)), q = 18.6 (see roofline.c)
+//     elementwise      P the vector peak, e = 1
+// Valid for products of 1e9 FLOP and more and sequences of 512 and more. Left out: waves of tiles, alignment of m, n, k.
+// The time is rounded once to whole nanoseconds and at least one; a kernel without FLOP and bytes takes none.
 #pragma once
 #include "models/hardware/gpu.h"
 #include "sim/arena.h"
@@ -16,8 +22,8 @@ typedef enum kernel_class {
     KERNEL_ATTENTION_BACKWARD,
     KERNEL_ELEMENTWISE
 } kernel_class;
-typedef enum kernel_bound { BOUND_TENSOR_CORE, BOUND_HBM, BOUND_LAUNCH } kernel_bound;
-extern const char *const kernel_bound_words[]; // "tensor-core", "hbm", "launch"
+typedef enum kernel_bound { BOUND_TENSOR_CORE, BOUND_HBM, BOUND_LAUNCH, BOUND_VECTOR } kernel_bound;
+extern const char *const kernel_bound_words[]; // "tensor-core", "hbm", "launch", "vector", NULL
 
 typedef struct kernel_shape {
     const char *name; // "attention.qkv", a literal
@@ -34,7 +40,7 @@ typedef struct kernel_shape {
 typedef struct kernel_cost {
     sim_time time_ps;   // on the GPU
     kernel_bound bound; // what decides time_ps; LAUNCH when the overhead is more than half of it
-    double efficiency;  // of the peak: flop / (time x P); for memory-bound kernels bytes / (time x W)
+    double efficiency;  // flop / (time x P); where memory takes longer than the products, bytes / (time x W)
 } kernel_cost;
 
 typedef struct roofline roofline; // a gpu_def with its curves made ready

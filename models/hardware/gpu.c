@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/hardware/gpu.h"
+
+// A curve maps sizes above zero to shares of a data-sheet peak. Interpolation is in log x, so zero has no place.
+static bool check_curve(const void *field, const doc_node *node, sim_error *error)
+{
+    const bind_points *curve = field;
+    for (uint32_t i = 0; i < curve->count; i++) {
+        if (!(curve->x[i] > 0.0))
+            return sim_fail(error, SIM_EXIT_INPUT, &node->place,
+                            "point %u of a curve lies at %g, not above zero", i + 1, curve->x[i]);
+        if (!(curve->y[i] > 0.0 && curve->y[i] <= 1.0))
+            return sim_fail(error, SIM_EXIT_INPUT, &node->place,
+                            "point %u of a curve has the share %g, which is not above 0 and at most 1", i + 1,
+                            curve->y[i]);
+    }
+    return true;
+}
+
+// One row per number format, at its place in gpu_def.peak_flops.
+#define PEAK(type_, key_)                                                                                    \
+    {                                                                                                        \
+        .type = BIND_TYPE_DOUBLE, .key = (key_), .offset = (type_) * sizeof(double), .unit = UNIT_FLOPS,     \
+        BIND_DEFAULT(0.0, "0 FLOP/s: none"), BIND_AT_LEAST(0)                                                \
+    }
+static const bind_row peak_binds[] = {
+    PEAK(DTYPE_FP32, "fp32"),
+    PEAK(DTYPE_TF32, "tf32"),
+    PEAK(DTYPE_BF16, "bf16"),
+    PEAK(DTYPE_FP16, "fp16"),
+    PEAK(DTYPE_FP8, "fp8"),
+    PEAK(DTYPE_FP4, "fp4"),
+    BIND_END,
+};
+
+const bind_row gpu_binds[] = {
+    BIND_TEXT(gpu_def, name, "name", BIND_REQUIRED, BIND_NOTE("what it is called in tables and messages")),
+    BIND_TEXT(gpu_def, architecture, "architecture", BIND_REQUIRED, BIND_NOTE("generation: ampere, hopper")),
+    BIND_U32(gpu_def, multiprocessors, "multiprocessors", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
+             BIND_NOTE("streaming multiprocessors or compute units")),
+    BIND_STRUCT(gpu_def, peak_flops, "peak", peak_binds, BIND_REQUIRED,
+                BIND_NOTE("dense matrix peaks by number format")),
+    BIND_FLOPS(gpu_def, vector_flops, "vector", BIND_REQUIRED, BIND_ABOVE(0),
+               BIND_NOTE("FP32 outside the matrix units")),
+    BIND_BYTES(gpu_def, memory_bytes, "memory", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_NOTE("capacity")),
+    BIND_RATE(gpu_def, memory_rate_Bps, "memory_rate", BIND_REQUIRED, BIND_ABOVE(0),
+              BIND_NOTE("of the data sheet")),
+    BIND_BYTES(gpu_def, reserved_bytes, "reserved_memory", BIND_REQUIRED,
+               BIND_NOTE("never available to tensors: driver, context, communication library")),
+    BIND_POWER(gpu_def, power_W, "power", BIND_REQUIRED, BIND_ABOVE(0), BIND_NOTE("thermal design power")),
+    BIND_NUMBER(gpu_def, clock_ratio, "clock_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
+                BIND_NOTE("sustained clock under training load against that of the efficiency curves")),
+    BIND_SECONDS(gpu_def, kernel_overhead_s, "kernel_overhead", BIND_REQUIRED, BIND_AT_LEAST(0),
+                 BIND_AT_MOST(1), BIND_NOTE("GPU time of each kernel beside its work")),
+    BIND_SECONDS(gpu_def, launch_s, "launch", BIND_REQUIRED, BIND_AT_LEAST(0), BIND_AT_MOST(1),
+                 BIND_NOTE("host time of each kernel launch")),
+    BIND_POINTS(gpu_def, matmul, "matmul_efficiency", UNIT_NONE, UNIT_NONE, BIND_REQUIRED,
+                .check = check_curve, BIND_NOTE("FLOP of one kernel -> share of the peak")),
+    BIND_POINTS(gpu_def, attention_forward, "attention_forward_efficiency", UNIT_NONE, UNIT_NONE,
+                BIND_REQUIRED, .check = check_curve,
+                BIND_NOTE("sequence length -> share of the peak, fused attention, head size 128")),
+    BIND_POINTS(gpu_def, attention_backward, "attention_backward_efficiency", UNIT_NONE, UNIT_NONE,
+                BIND_REQUIRED, .check = check_curve,
+                BIND_NOTE("sequence length -> share of the peak, fused attention, head size 128")),
+    BIND_POINTS(gpu_def, memory, "memory_efficiency", UNIT_BYTES, UNIT_NONE, BIND_REQUIRED,
+                .check = check_curve, BIND_NOTE("bytes of one kernel -> share of memory_rate")),
+    BIND_END,
+};
