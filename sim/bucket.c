@@ -155,7 +155,8 @@ uint32_t bucket_pop(bucket *b, uint64_t limit, uint64_t *time)
         uint32_t level = (uint32_t)__builtin_ctz(b->levels);
         uint32_t slot = level * BUCKET_SLOTS + (uint32_t)__builtin_ctzll(b->occupied[level]);
         uint32_t shift = level * BUCKET_DIGIT_BITS;
-        uint64_t start = (((b->last >> shift) & ~(uint64_t)(BUCKET_SLOTS - 1)) | slot % BUCKET_SLOTS) << shift;
+        uint64_t start = (((b->last >> shift) & ~(uint64_t)(BUCKET_SLOTS - 1)) | slot % BUCKET_SLOTS)
+                         << shift;
         *time = start;
         if (start > limit) return QUEUE_NONE;
         if (level == 0) {

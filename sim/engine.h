@@ -4,16 +4,21 @@
 //
 // Order at one instant: ACT (things happen), then SETTLE (shared things are worked out anew, once), then OBSERVE
 // (samplers); each drained first in, first out by scheduling (a moved event goes to the end). An event scheduled for
-// the current instant into an earlier phase starts another round; more than SIM_ROUNDS_MAX rounds is a livelock,
-// reported with exit code 3. Handlers commute within a phase or sort what they gather: sim_reverse_phases() plays each
-// phase's list backwards and must give the same digest.
+// the current instant into an earlier phase starts another round, once this one has been through all three phases. More
+// than SIM_ROUNDS_MAX rounds is a livelock, reported with exit code 3; so is a phase that never ends (SIM_CHAINED_MAX).
+// Handlers commute within a phase or sort what they gather: the option reverse_phases plays each phase's list backwards
+// and must give the same digest.
 #pragma once
 #include "sim/arena.h"
 #include "sim/error.h"
 #include "sim/queue.h"
 #include "sim/units.h"
 
-enum { SIM_ROUNDS_MAX = 1000, SIM_KINDS_MAX = 256 };
+enum {
+    SIM_ROUNDS_MAX = 1000,       // at one instant
+    SIM_CHAINED_MAX = 100000000, // events scheduled at one instant for that instant
+    SIM_KINDS_MAX = 256
+};
 
 typedef struct sim sim;
 typedef enum sim_phase { SIM_ACT, SIM_SETTLE, SIM_OBSERVE, SIM_PHASES } sim_phase;
@@ -38,23 +43,27 @@ typedef struct
 typedef void sim_handler(sim *s, void *owner, const sim_event *event);
 
 typedef struct sim_options {
-    queue_kind queue;    // QUEUE_BUCKET unless a large pending set is expected
-    bool reverse_phases; // tests: the same results must come out
+    queue_kind queue;     // QUEUE_BUCKET unless a large pending set is expected
+    bool reverse_phases;  // tests: the same results must come out
+    uint32_t chained_max; // tests: instead of SIM_CHAINED_MAX; 0: that
 } sim_options;
 
-sim *sim_create(arena *a, const sim_options *options); // options NULL: defaults
-void sim_destroy(sim *s);                              // the queue's memory; the rest goes with the arena
+// The pool of events lives in the arena and grows there by doubling, also when a handler schedules: while the sim
+// lives, the arena must not be released to an earlier mark. options NULL: defaults.
+sim *sim_create(arena *a, const sim_options *options);
+void sim_destroy(sim *s); // the queue's memory; the rest goes with the arena. NULL is fine
 uint16_t sim_add_kind(sim *s, const char *name, sim_phase phase, sim_handler *handle, void *owner);
 
-sim_time sim_now(const sim *s);
-sim_handle sim_schedule(sim *s, sim_time time, uint16_t kind, uint32_t target,
-                        uint32_t extra); // time >= now, asserted
-bool sim_pending(const sim *s, sim_handle handle);
-void sim_cancel(sim *s, sim_handle handle);              // must be pending
+sim_time sim_now(const sim *s); // the instant being handled, or the last one that was
+// time >= now, asserted.
+sim_handle sim_schedule(sim *s, sim_time time, uint16_t kind, uint32_t target, uint32_t extra);
+bool sim_pending(const sim *s, sim_handle handle); // false while the event is being handled, and for {0}
+void sim_cancel(sim *s, sim_handle handle);        // must be pending
 void sim_move(sim *s, sim_handle handle, sim_time time); // must be pending; keeps its cause
 
 typedef enum sim_outcome { SIM_DRAINED, SIM_REACHED_LIMIT, SIM_STOPPED, SIM_LIVELOCK } sim_outcome;
-// Handles events up to and including limit. sim_stop() (from a handler) ends the run after the current instant.
+// Handles events up to and including limit; the clock stays at the last of them. sim_stop() (from a handler) ends the
+// run after the current instant. May be called again, except after SIM_LIVELOCK.
 sim_outcome sim_run(sim *s, sim_time limit);
 void sim_stop(sim *s);
 // Asked between instants about every 1,024 events; true stops the run as sim_stop() does. For signals and progress.
@@ -72,5 +81,5 @@ typedef struct sim_counters {
     uint32_t pending_high_water;
 } sim_counters;
 sim_counters sim_counters_of(const sim *s);
-const sim_event *sim_current(const sim *s); // the event being handled, or NULL
+const sim_event *sim_current(const sim *s); // being handled, or NULL; after SIM_LIVELOCK the last that was
 const char *sim_kind_name(const sim *s, uint16_t kind);

@@ -23,9 +23,13 @@ const uint32_t *graph_successors(const graph *g, uint32_t node, uint32_t *count)
 uint32_t graph_predecessor_count(const graph *g, uint32_t node);
 
 void graph_rewind(graph *g); // every node waits again
-void graph_start(graph *g, graph_ready *ready,
-                 void *owner);            // calls back for each node without predecessors, by id
-void graph_done(graph *g, uint32_t node); // calls back for each successor that became ready
+// Calls back for each node without predecessors, by id.
+void graph_start(graph *g, graph_ready *ready, void *owner);
+// Calls back for each successor that became ready, in the order of the edges. node must have been called back and not
+// be done. From within a callback the new ones are called back after it has returned, first in, first out: a chain of
+// nodes that take no time does not pile up on the stack.
+void graph_done(graph *g, uint32_t node);
 uint32_t graph_done_count(const graph *g);
-// The first node that has started waiting and never got ready (deadlock reports); UINT32_MAX: all are done.
-uint32_t graph_first_waiting(const graph *g);
+// For deadlock reports, by id; UINT32_MAX: there is none.
+uint32_t graph_first_waiting(const graph *g); // the first node that never got ready
+uint32_t graph_first_running(const graph *g); // the first node that was called back and is not done

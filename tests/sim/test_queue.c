@@ -264,6 +264,26 @@ static void refused_pop_changes_nothing(void **unused)
     }
 }
 
+// Long slots are dealt out from their start, but not when the limit lies inside the slot and may lie before its first.
+static void refused_pop_leaves_a_long_slot_alone(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < KINDS; k++) {
+        queue *q = queue_create(kinds[k]);
+        for (uint32_t entry = 0; entry < 200; entry++)
+            queue_push(q, entry, 5 * 4096 + 1000 + entry % 50);
+        assert_pops(q, 5 * 4096 + 999, QUEUE_NONE, 0);
+        queue_push(q, 500, 5 * 4096 - 7);
+        assert_pops(q, 5 * 4096 + 999, 500, 5 * 4096 - 7);
+        assert_pops(q, 5 * 4096 + 999, QUEUE_NONE, 0);
+        queue_push(q, 501, 5 * 4096);
+        assert_pops(q, 5 * 4096 + 4095, 501, 5 * 4096);
+        for (uint32_t i = 0; i < 200; i++)
+            assert_pops(q, 5 * 4096 + 1049, i / 4 + i % 4 * 50, 5 * 4096 + 1000 + i / 4);
+        queue_destroy(q);
+    }
+}
+
 static void ends_of_the_time_axis(void **unused)
 {
     (void)unused;
@@ -363,6 +383,7 @@ int main(void)
     const struct CMUnitTest single[] = {
         cmocka_unit_test(equal_times_leave_in_order_of_push),
         cmocka_unit_test(refused_pop_changes_nothing),
+        cmocka_unit_test(refused_pop_leaves_a_long_slot_alone),
         cmocka_unit_test(ends_of_the_time_axis),
         cmocka_unit_test(distant_entries_make_room),
         cmocka_unit_test(stale_entries_of_the_radix_heap_are_bounded),
