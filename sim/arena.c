@@ -80,6 +80,11 @@ void arena_set_escape(arena *a, jmp_buf *escape)
     a->escape = escape;
 }
 
+jmp_buf *arena_escape(const arena *a)
+{
+    return a->escape;
+}
+
 void arena_fail_after(arena *a, uint64_t allocations)
 {
     a->fail_after = allocations;

@@ -4,8 +4,8 @@
 // are relative to the file that names them. Every text is kept, so that a message can quote its line.
 // Refused with place: bytes that are no UTF-8, syntax, duplicate keys, keys that are not plain scalars, aliases to
 // nowhere or to a node that contains them, merge keys, tags other than the standard ones, several documents in a file,
-// cyclic includes, nesting deeper than DOCUMENT_DEPTH_MAX, more than DOCUMENT_NODES_MAX nodes with aliases unrolled,
-// files larger than DOCUMENT_BYTES_MAX.
+// no document at all, cyclic includes, nesting deeper than DOCUMENT_DEPTH_MAX, more than DOCUMENT_NODES_MAX nodes with
+// aliases unrolled, more than DOCUMENT_INCLUDES_MAX included files, files larger than DOCUMENT_BYTES_MAX.
 #pragma once
 #include "sim/arena.h"
 #include "sim/error.h"
@@ -13,7 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DOCUMENT_DEPTH_MAX = 64, DOCUMENT_NODES_MAX = 1000000, DOCUMENT_BYTES_MAX = 16 * 1024 * 1024 };
+enum {
+    DOCUMENT_DEPTH_MAX = 64, // across includes
+    DOCUMENT_NODES_MAX = 1000000,
+    DOCUMENT_INCLUDES_MAX = 256,     // files read for one document, counted each time
+    DOCUMENT_INCLUDE_DEPTH_MAX = 16, // files that include one another
+    DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
+};
 
 typedef enum doc_kind { DOC_SCALAR, DOC_SEQUENCE, DOC_MAPPING } doc_kind;
 typedef struct doc_node doc_node;
@@ -31,7 +37,8 @@ struct doc_node {
     doc_node **items;   // DOC_SEQUENCE
     doc_pair *pairs;    // DOC_MAPPING, in the order of the text (included keys first)
     uint32_t count;     // items or pairs
-    uint32_t unrolled;  // nodes below and including this one with aliases unrolled, saturating
+    uint32_t unrolled;  // nodes below and including this one with aliases unrolled
+    uint32_t height;    // levels below and including this one with aliases unrolled
 };
 
 typedef struct document {

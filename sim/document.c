@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sim/document.h"
+#include "sim/array.h"
+#include "sim/document_build.h"
+#include <string.h>
+
+enum { FEW_KEYS = 16 }; // up to here comparing each key is as fast as a hash
+
+bool document_load(arena *a, const char *path, document *out, sim_error *error)
+{
+    doc_load load = { .arena = a };
+    doc_source source;
+    *out = (document){ 0 };
+    if (!doc_load_file(&load, path, NULL, 1, NULL, &source, &out->root, error)) return false;
+    out->file = source.file;
+    out->text = source.text;
+    out->text_length = source.length;
+    return true;
+}
+
+bool document_parse(arena *a, const char *name, const char *text, size_t length, const char *directory,
+                    document *out, sim_error *error)
+{
+    doc_load load = { .arena = a };
+    *out = (document){ 0 };
+    if (length > DOCUMENT_BYTES_MAX)
+        return sim_fail(error, SIM_EXIT_INPUT, &(sim_place){ .file = name },
+                        "the text has %zu bytes; at most %d are read", length, DOCUMENT_BYTES_MAX);
+    doc_source source = { .file = arena_text(a, name),
+                          .text = arena_text_n(a, text, length),
+                          .length = length,
+                          .directory = directory ? arena_text(a, directory) : NULL };
+    if (!doc_read_yaml(&load, &source, 1, &out->root, error)) return false;
+    out->file = source.file;
+    out->text = source.text;
+    out->text_length = length;
+    return true;
+}
+
+doc_node *document_find(const doc_node *mapping, const char *key)
+{
+    if (mapping->kind != DOC_MAPPING) return NULL;
+    for (uint32_t i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->pairs[i].key, key) == 0) return mapping->pairs[i].value;
+    return NULL;
+}
+
+const char *document_kind_name(doc_kind kind)
+{
+    static const char *const names[] = {
+        [DOC_SCALAR] = "a single value", [DOC_SEQUENCE] = "a list", [DOC_MAPPING] = "a mapping"
+    };
+    SIM_ASSERT((size_t)kind < ARRAY_COUNT(names));
+    return names[kind];
+}
+
+// ---- shared by document*.c
+
+doc_pair *doc_pairs_find(const doc_pairs *pairs, const char *key)
+{
+    uint32_t found;
+    if (pairs->index) return text_map_get(pairs->index, key, &found) ? &pairs->items[found] : NULL;
+    for (uint32_t i = 0; i < pairs->count; i++)
+        if (strcmp(pairs->items[i].key, key) == 0) return &pairs->items[i];
+    return NULL;
+}
+
+void doc_pairs_add(doc_pairs *pairs, arena *a, const doc_pair *pair)
+{
+    *array_push(pairs, a) = *pair;
+    if (pairs->count <= FEW_KEYS) return;
+    if (!pairs->index) {
+        pairs->index = text_map_create(a);
+        for (uint32_t i = 0; i + 1 < pairs->count; i++)
+            text_map_set(pairs->index, pairs->items[i].key, i);
+    }
+    text_map_set(pairs->index, pair->key, pairs->count - 1);
+}
+
+doc_node *doc_node_create(doc_load *load, doc_kind kind, const sim_place *place, sim_error *error)
+{
+    if (load->nodes == DOCUMENT_NODES_MAX) {
+        sim_fail(error, SIM_EXIT_INPUT, place, "the document has more than 1,000,000 values");
+        return NULL;
+    }
+    load->nodes++;
+    doc_node *node = arena_new(load->arena, doc_node);
+    node->kind = kind;
+    node->place = *place;
+    node->unrolled = node->height = 1;
+    return node;
+}
+
+bool doc_node_count_child(doc_node *parent, uint32_t depth, const doc_node *child, const sim_place *where,
+                          sim_error *error)
+{
+    if (depth + child->height > DOCUMENT_DEPTH_MAX)
+        return sim_fail(error, SIM_EXIT_INPUT, where, "nested deeper than %d levels", DOCUMENT_DEPTH_MAX);
+    if (child->unrolled > DOCUMENT_NODES_MAX - parent->unrolled)
+        return sim_fail(error, SIM_EXIT_INPUT, where, "aliases unroll to more than 1,000,000 nodes");
+    parent->unrolled += child->unrolled;
+    if (parent->height < child->height + 1) parent->height = child->height + 1;
+    return true;
+}
