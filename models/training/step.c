@@ -121,14 +121,19 @@ static void tell_span(step_player *p, uint32_t node, sim_time start, sim_time en
     const step_listener *listener = &p->settings.listener;
     if (!listener->on_span) return;
     const lane_id lane = node_lane(p, node);
-    const step_span span = {
+    const program_op *op = node_op(p, node);
+    step_span span = {
         .step = p->step,
         .lane = lane,
-        .op = node_op(p, node),
-        .work = program_work(node_op(p, node), p->settings.costs_of_lane[lane]),
+        .op = op,
+        .work = program_work(op, p->settings.costs_of_lane[lane]),
         .start_ps = start,
         .end_ps = end,
     };
+    if (op->kind == OP_COLLECTIVE) {
+        span.tag = p->group_of_lane[lane] * p->collective_count + op->slot;
+        span.bytes = p->settings.program->collectives.items[op->slot].bytes;
+    }
     listener->on_span(listener->owner, &span);
 }
 
@@ -251,7 +256,9 @@ static void on_collective_done(void *owner, const collective_result *result)
     const program_collective *planned = &p->settings.program->collectives.items[slot];
     const step_listener *listener = &p->settings.listener;
     if (listener->on_collective) {
-        const step_collective told = { .step = p->step, .name = planned->name, .result = result };
+        const step_collective told = {
+            .step = p->step, .name = planned->name, .result = result, .last_lane = m->last_lane
+        };
         listener->on_collective(listener->owner, &told);
     }
     const uint32_t op = planned->op;
@@ -385,9 +392,14 @@ bool step_player_is_finished(const step_player *p)
     return p->stopped || p->step == p->settings.steps;
 }
 
-const collectives *step_player_collectives(const step_player *p)
+collectives *step_player_collectives(const step_player *p)
 {
     return p->collectives;
+}
+
+uint32_t step_player_meeting_count(const step_player *p)
+{
+    return p->group_count * p->collective_count;
 }
 
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size)

@@ -13,14 +13,17 @@ typedef struct step_span { // one operation of one lane
     uint32_t step;         // from 0
     lane_id lane;
     const program_op *op;
-    const work *work; // NULL: a collective
+    const work *work; // NULL: a collective, then:
+    uint32_t tag;     //   which one of the step, below step_player_meeting_count()
+    uint64_t bytes;   //   of the collective
     sim_time start_ps, end_ps;
 } step_span;
 
 typedef struct step_collective {
     uint32_t step;
     const char *name;
-    const collective_result *result;
+    const collective_result *result; // its tag is below step_player_meeting_count()
+    lane_id last_lane;               // the last to arrive
 } step_collective;
 
 typedef struct step_end {
@@ -55,6 +58,7 @@ step_player *step_player_create(arena *a, sim *s, network *n, const step_setting
 void step_player_start(step_player *p); // the first step begins now
 uint32_t step_player_steps_done(const step_player *p);
 bool step_player_is_finished(const step_player *p); // all steps, or the listener said enough
-const collectives *step_player_collectives(const step_player *p);
+collectives *step_player_collectives(const step_player *p);
+uint32_t step_player_meeting_count(const step_player *p); // collectives of one step, all groups
 // Who waits for what when nothing moves any more, for the message; returns buffer.
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/summary.h: the numbers a run answers with: definitions and units in one place. A value that is not known is NULL
+// with a reason, never 0. Every known value is part of the digest.
+#pragma once
+#include "models/world.h"
+#include "sim/stats.h"
+
+typedef struct summary_value {
+    const char *metric; // "step_time"
+    unit_kind kind;     // how people read it
+    const char *unit;   // of value: "s", "1", "B", "FLOP/s", "1/s"
+    bool known;
+    double value;
+    const char *reason; // why it is not known; NULL when known
+    const char *explanation;
+} summary_value;
+ARRAY_OF(summary_value, summary_array);
+
+typedef struct summary_input {
+    const world *world;
+    stats_running step_s;              // step times
+    const unsigned __int128 *blame_ps; // BLAME_CAUSES: time x multiplicity over all steps
+    unsigned __int128 gpu_time_ps;     // their sum
+} summary_input;
+
+double summary_executed_flop(const world *w,
+                             lane_id lane); // by all ranks of a lane in a step, recomputation included
+void summary_build(arena *a, const summary_input *input, summary_array *out);
+const summary_value *summary_find(const summary_array *s, const char *metric); // NULL: no such metric
+void summary_digest(const summary_array *s, sim *engine);
+// Numbers of the catalogue that the result rests on and whose grade is "assumed".
+typedef struct assumption {
+    const char *path, *value, *source;
+} assumption;
+ARRAY_OF(assumption, assumption_array);
+void summary_assumptions(arena *a, const scenario *s, assumption_array *out);
