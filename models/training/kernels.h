@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/training/kernels.h: a transformer lowered to its kernels. Each list is what one GPU launches, in order, for one
-// micro-batch. Written for tensor parallel size t from the start (t = 1: no sharding), sequence parallel included.
+// micro-batch. Written for tensor parallel size t from the start (t = 1: no sharding), sequence parallel included: the
+// products divide by t (columns before attention and activation, rows after), what works on whole rows of the residual
+// stream divides by t only with sequence parallel (Korthikanti et al. 2022). The collectives between are not here.
+//
+// It is our mistake, and asserted, to ask for what models/scenario_check.c refuses: a t that does not divide heads,
+// kv_heads, ffn or (with sequence parallel) the tokens, and fp8 or fp4 products, whose quantise kernels are not modelled.
+// Sizes are 64-bit: ask memory_need.h first, whatever fits into a GPU can be counted here.
 #pragma once
 #include "models/hardware/roofline.h"
 #include "models/training/llm.h"
 #include "sim/array.h"
 
-ARRAY_OF(kernel_shape, kernel_array);
+// kernel_shape.launches counts kernels. Around them the host makes framework calls that launch nothing (views,
+// allocations, autograd nodes, generator states), each taking about as long as a launch: host_calls of the whole list,
+// beside its launches. A sim/array.h array, so appending to a list adds to both.
+typedef struct kernel_array {
+    kernel_shape *items;
+    uint32_t count, capacity;
+    uint32_t host_calls;
+} kernel_array;
+
+extern const char *const kernels_class_words[]; // by kernel_class: "matmul", "attention-forward", ...
 
 typedef enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL } recompute_kind;
 typedef enum attention_kind { ATTENTION_FLASH, ATTENTION_UNFUSED } attention_kind;
+typedef enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_SGD } optimizer_kind; // SGD with momentum
 
 typedef struct kernel_settings {
     uint64_t micro_batch, sequence_length;
-    dtype precision; // of the products
-    int attention;   // attention_kind
-    uint32_t tensor; // t
+    dtype precision;     // of the products and activations
+    dtype gradient_type; // of the accumulated gradients, which weight-gradient products add to
+    int attention;       // attention_kind
+    uint32_t tensor;     // t
     bool sequence_parallel;
-    bool fused; // norms, activation and rotary fused into single kernels (else op by op)
+    bool
+        fused; // norms, activation, rotary, softmax and gradient accumulation fused (else operation by operation)
 } kernel_settings;
 
 void kernels_layer_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
@@ -31,8 +49,12 @@ void kernels_embedding_backward(const llm_def *m, const kernel_settings *s, aren
 void kernels_head_forward(const llm_def *m, const kernel_settings *s, arena *a,
                           kernel_array *out); // final norm, logits, loss
 void kernels_head_backward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
-// Adam on parameters elements of this GPU, with gradient_bytes per gradient element and master weights in fp32.
+// The step of the optimizer on the parameters of this GPU (its shard with ZeRO): norm and clipping of the gradients
+// (gradient_bytes per element), states and master weights in fp32, the training copy (parameter_bytes) written. With
+// parameter_bytes 4 the training copy is the master. Adam; SGD with momentum.
 void kernels_optimizer(uint64_t parameters, double gradient_bytes, double parameter_bytes, arena *a,
                        kernel_array *out);
+void kernels_optimizer_sgd(uint64_t parameters, double gradient_bytes, double parameter_bytes, arena *a,
+                           kernel_array *out);
 // Vocabulary padded to a multiple of 128 t (Megatron's rule): the rows of the logits kernels.
 uint64_t kernels_padded_vocabulary(const llm_def *m, uint32_t tensor);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/training/memory_need.h: bytes per GPU by part: weights, gradients, optimizer states, activations, logits,
-// communication buffers, reserve. Formulae with their sources stand in memory_need.c.
+// models/training/memory_need.h: bytes per GPU by part at the worst moment of a step: weights, gradients, optimizer states,
+// activations, logits, what a layer's backward pass works on, communication buffers, what the allocator cannot use, reserve.
+// Formulae with their sources stand in memory_need.c. It never fails: what is beyond any memory is counted as
+// MEMORY_PART_MAX_BYTES.
 #pragma once
 #include "models/training/kernels.h"
 
 typedef enum sharding_kind { SHARDING_NONE, SHARDING_ZERO_1, SHARDING_ZERO_2, SHARDING_ZERO_3 } sharding_kind;
-typedef enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_SGD } optimizer_kind;
 
 typedef struct memory_settings {
     kernel_settings kernels;
     int recompute;        // recompute_kind
     int sharding;         // sharding_kind
+    int optimizer;        // optimizer_kind
     uint32_t data;        // data-parallel size
     uint32_t layers_here; // transformer layers of this GPU's stage
     bool has_embedding, has_head;
@@ -22,15 +24,18 @@ typedef struct memory_settings {
 } memory_settings;
 
 enum {
-    MEMORY_PARAMETERS,
+    MEMORY_PARAMETERS, // the training copy
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,
-    MEMORY_ACTIVATIONS,
-    MEMORY_LOGITS,
-    MEMORY_BUFFERS,
-    MEMORY_RESERVED,
+    MEMORY_ACTIVATIONS, // kept from forward to backward
+    MEMORY_LOGITS,      // logits and their softmax
+    MEMORY_WORKING,     // one layer in its backward pass: gradients of activations, what is computed again
+    MEMORY_BUFFERS,     // communication
+    MEMORY_ALLOCATOR,   // free but in pieces of the wrong size
+    MEMORY_RESERVED,    // driver context, communication library
     MEMORY_PARTS
 };
+#define MEMORY_PART_MAX_BYTES (UINT64_C(1) << 59)
 extern const char *const memory_part_words[MEMORY_PARTS];
 
 typedef struct memory_need {
@@ -39,4 +44,8 @@ typedef struct memory_need {
 } memory_need;
 
 memory_need memory_need_of(const llm_def *m, const memory_settings *s);
-uint64_t memory_parameters_here(const llm_def *m, const memory_settings *s); // parameters this GPU holds
+// Parameters this GPU holds before ZeRO shares them out: its layers, its share of each tensor-parallel matrix, vocabulary
+// padded (kernels_padded_vocabulary). A tied table is held once by a stage with both ends, and once by each end else.
+uint64_t memory_parameters_here(const llm_def *m, const memory_settings *s);
+// The same for one layer: what one unit of a layer-wise gather or reduction moves.
+uint64_t memory_layer_parameters_here(const llm_def *m, uint32_t tensor);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Weights and states are exact counts. Activations are counted tensor by tensor, as a framework keeps them; for a GPT
+// with dropout and unfused attention the sum is the published formula of
+//     Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022 (MLSys 2023):
+//     per layer, in bytes, w = 2:   s b h (34 + 5 a s / h)                      eq. 1, t = 1
+//                                   s b h (10 + 24 / t + 5 a s / (h t))         eq. 2, tensor parallel
+//                                   s b h / t (34 + 5 a s / h)                  eq. 4, with sequence parallel
+//     selective recomputation drops the 5 a s / h term; full keeps the layer's input, 2 s b h.
+// Flash attention keeps its output and one fp32 number per row and head instead of the scores. Grouped queries, gated
+// activations, no dropout, other norms and number formats follow from the list in layer_kept_bytes(). Left out: two
+// numbers per row of a norm, token ids, rotary tables.
+#include "models/training/memory_need.h"
+#include <math.h>
+
+const char *const memory_part_words[MEMORY_PARTS] = {
+    "parameters",      "gradients",   "optimizer states",      "activations",
+    "logits and loss", "working set", "communication buffers", "allocator overhead",
+    "reserved",
+};
+
+// Sizes of this GPU as doubles: exact up to 2^53, far beyond a memory; what is larger only has to stay large.
+typedef struct sizes {
+    double w;                  // bytes of an activation
+    double tokens;             // T = b s
+    double rows;               // rows of the residual stream kept: T, or T / t with sequence parallel
+    double h, q, c;            // widths: hidden, queries, keys; q, c and f divided by t
+    double f, up;              // feed-forward width, and of what enters the activation (twice f when gated)
+    double statistics, scores; // per GPU: T a / t, b a / t s^2
+} sizes;
+
+static sizes sizes_of(const llm_def *m, const kernel_settings *k)
+{
+    SIM_ASSERT(k->tensor > 0 && k->micro_batch > 0 && k->sequence_length > 0);
+    SIM_ASSERT(m->kv_heads > 0 && m->head_size > 0); // llm_complete() has been here
+    const double t = k->tensor, tokens = (double)k->micro_batch * (double)k->sequence_length;
+    const double heads = m->heads / t, d = (double)m->head_size;
+    return (sizes){
+        .w = dtype_bytes(k->precision),
+        .tokens = tokens,
+        .rows = k->sequence_parallel ? tokens / t : tokens,
+        .h = (double)m->hidden,
+        .q = heads * d,
+        .c = m->kv_heads / t * d,
+        .f = (double)m->ffn / t,
+        .up = llm_up_products(m) * (double)m->ffn / t,
+        .statistics = tokens * heads,
+        .scores = tokens * heads * (double)k->sequence_length,
+    };
+}
+
+// Scores kept by unfused attention: the softmax (in fp32 as well, operation by operation), and what dropout made of it
+// with its mask: w + w + 1 = 5 bytes per score.
+static double core_kept_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
+{
+    if (k->attention == ATTENTION_FLASH) return 4.0 * z->statistics;
+    const double fp32_copy = !k->fused && z->w < 4 ? 4.0 : 0.0;
+    return z->scores * (z->w + fp32_copy + (m->dropout ? z->w + 1.0 : 0.0));
+}
+
+// Input of a norm and its output, which the product behind it keeps. An RMSNorm operation by operation keeps its input
+// as fp32 instead, and the scaled row before the weight.
+static double norm_kept_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
+{
+    const bool apart = m->norm == NORM_RMSNORM && !k->fused;
+    return z->rows * z->h * (apart ? 4.0 + 2.0 * z->w : 2.0 * z->w);
+}
+
+static double layer_kept_bytes(const llm_def *m, const kernel_settings *k, int recompute)
+{
+    const sizes z = sizes_of(m, k);
+    if (recompute == RECOMPUTE_FULL) return z.w * z.rows * z.h; // the layer's input
+    const bool core_again = recompute == RECOMPUTE_SELECTIVE && k->attention == ATTENTION_UNFUSED;
+    const double masks = m->dropout ? 2.0 * z.rows * z.h : 0.0;      // after attention, after feed-forward
+    const double kv = k->attention == ATTENTION_UNFUSED ? z.q : z.c; // unfused: repeated for each query head
+    const double qkv = z.w * z.tokens * (z.q + 2.0 * kv);            // into attention
+    const double output = z.w * z.tokens * z.q;                      // attention's output: input of a product
+    const bool gate_apart = m->activation == ACTIVATION_SWIGLU && !k->fused;
+    const double activation = z.w * z.tokens * (z.up + z.f) // its input; its output: input of a product
+                              + (gate_apart ? z.w * z.tokens * z.f : 0.0); // SiLU(gate), for the product
+    return 2.0 * norm_kept_bytes(m, k, &z) + masks + qkv + output + activation +
+           (core_again ? 0.0 : core_kept_bytes(m, k, &z));
+}
+
+// Outside the layers (Korthikanti et al. 2022, section 4.3): the embedding's dropout mask, and in the stage with the
+// head the inputs of the last norm and of the logits.
+static double ends_kept_bytes(const llm_def *m, const memory_settings *s)
+{
+    const sizes z = sizes_of(m, &s->kernels);
+    const double mask = s->has_embedding && m->dropout ? z.rows * z.h : 0.0;
+    return mask + (s->has_head ? norm_kept_bytes(m, &s->kernels, &z) : 0.0);
+}
+
+// Logits over the padded vocabulary: w bytes as the product wrote them (later their gradient), and their fp32 softmax,
+// which waits for the backward pass; operation by operation an fp32 copy beside it.
+static double logits_bytes(const llm_def *m, const memory_settings *s)
+{
+    if (!s->has_head) return 0.0;
+    const kernel_settings *k = &s->kernels;
+    const sizes z = sizes_of(m, k);
+    const double logits = z.tokens * (double)(kernels_padded_vocabulary(m, k->tensor) / k->tensor);
+    return logits * (z.w + (k->fused ? 0.0 : 4.0) + 4.0 * s->micro_batches_in_flight);
+}
+
+// What exists only while one layer is in its backward pass. Gradients of the activations in hand: in the feed-forward
+// half of its output, of the activation's output and input; in the attention half of its output, of the context, of Q,
+// K, V and, unfused, of the scores before and after the softmax; and beside either the gradient of the residual stream.
+// With sequence parallel a whole row block gathered from the others. With recomputation what was computed again.
+static double working_bytes(const llm_def *m, const memory_settings *s)
+{
+    const kernel_settings *k = &s->kernels;
+    if (!s->layers_here) return 0.0;
+    const sizes z = sizes_of(m, k);
+    const double scores = k->attention == ATTENTION_UNFUSED ? 2.0 * z.scores : 0.0;
+    const double mlp = z.tokens * (z.f + z.up), attention = z.tokens * (2.0 * z.q + 2.0 * z.c) + scores;
+    const double gathered = k->sequence_parallel && k->tensor > 1 ? z.tokens * z.h : 0.0;
+    double again = 0.0;
+    if (s->recompute == RECOMPUTE_FULL)
+        again = layer_kept_bytes(m, k, RECOMPUTE_NONE) - layer_kept_bytes(m, k, RECOMPUTE_FULL);
+    if (s->recompute == RECOMPUTE_SELECTIVE && k->attention == ATTENTION_UNFUSED)
+        again = core_kept_bytes(m, k, &z);
+    return z.w * (fmax(mlp, attention) + 2.0 * z.rows * z.h + gathered) + again;
+}
+
+// As llm_layer_parameters(), with the matrices and the biases of split columns divided by t.
+uint64_t memory_layer_parameters_here(const llm_def *m, uint32_t tensor)
+{
+    SIM_ASSERT(tensor > 0 && m->heads % tensor == 0 && m->kv_heads % tensor == 0 && m->ffn % tensor == 0);
+    const uint64_t q = m->heads / tensor * m->head_size, c = m->kv_heads / tensor * m->head_size;
+    const uint64_t f = m->ffn / tensor, up = llm_up_products(m), h = m->hidden;
+    const uint64_t matrices = h * (q + 2 * c) + q * h + (up + 1) * h * f;
+    return matrices + (m->bias ? q + 2 * c + up * f + 2 * h : 0) + 2 * llm_norm_parameters(m);
+}
+
+static uint64_t table_here(const llm_def *m, uint32_t tensor)
+{
+    return kernels_padded_vocabulary(m, tensor) / tensor * m->hidden;
+}
+
+uint64_t memory_parameters_here(const llm_def *m, const memory_settings *s)
+{
+    const uint32_t tensor = s->kernels.tensor;
+    const uint64_t table = table_here(m, tensor);
+    uint64_t parameters = s->layers_here * memory_layer_parameters_here(m, tensor);
+    if (s->has_embedding)
+        parameters += table + (m->position == POSITION_LEARNED ? m->max_sequence * m->hidden : 0);
+    if (s->has_head)
+        parameters += llm_norm_parameters(m) + (m->tied_embeddings && s->has_embedding ? 0 : table);
+    return parameters;
+}
+
+// fp32 master copy 4 (none when training is in fp32), fp32 moments: Adam 4 + 4, SGD with momentum 4. Rajbhandari et al.,
+// "ZeRO", SC'20: K = 12 for mixed-precision Adam.
+static double optimizer_bytes_each(const memory_settings *s)
+{
+    SIM_ASSERT(s->optimizer == OPTIMIZER_ADAM || s->optimizer == OPTIMIZER_SGD);
+    return (s->parameter_bytes < 4.0 ? 4.0 : 0.0) + (s->optimizer == OPTIMIZER_ADAM ? 8.0 : 4.0);
+}
+
+// Communication: the bucket being reduced. ZeRO-2 and 3 hold the gradient of one unit whole until it is reduced, ZeRO-3
+// the gathered weights of two units, the one in use and the next; a unit is a layer or a vocabulary table.
+static double buffer_bytes(const llm_def *m, const memory_settings *s)
+{
+    const uint32_t t = s->kernels.tensor;
+    const double layer = s->layers_here ? (double)memory_layer_parameters_here(m, t) : 0.0;
+    const double table = s->has_embedding || s->has_head ? (double)table_here(m, t) : 0.0;
+    const double unit = fmax(layer, table);
+    double bytes = (double)s->bucket_bytes;
+    if (s->sharding >= SHARDING_ZERO_2) bytes += unit * s->gradient_bytes;
+    if (s->sharding >= SHARDING_ZERO_3) bytes += 2.0 * unit * s->parameter_bytes;
+    return bytes;
+}
+
+// A caching allocator hands out large blocks in units of 2 MiB and reuses one only for what fits into it, so part of what
+// comes and goes in every micro-batch is always free in pieces of the wrong size. Grade: assumed, 3 % of it; weights and
+// states stay where they are and cost nothing.
+#define ALLOCATOR_WASTE_RATIO 0.03
+#define ALLOCATOR_UNIT_BYTES 2097152.0
+
+static uint64_t whole_bytes(double bytes)
+{
+    SIM_ASSERT(bytes >= 0.0);
+    return bytes < (double)MEMORY_PART_MAX_BYTES ? (uint64_t)ceil(bytes) : MEMORY_PART_MAX_BYTES;
+}
+
+memory_need memory_need_of(const llm_def *m, const memory_settings *s)
+{
+    SIM_ASSERT(s->data > 0 && s->micro_batches_in_flight > 0);
+    const double all = (double)memory_parameters_here(m, s), shard = ceil(all / s->data);
+    const double layers = s->layers_here * layer_kept_bytes(m, &s->kernels, s->recompute);
+    const double activations = s->micro_batches_in_flight * (layers + ends_kept_bytes(m, s));
+    const double logits = logits_bytes(m, s), working = working_bytes(m, s), buffers = buffer_bytes(m, s);
+    const double dynamic = activations + logits + working + buffers;
+    const double waste = ALLOCATOR_UNIT_BYTES * ceil(ALLOCATOR_WASTE_RATIO * dynamic / ALLOCATOR_UNIT_BYTES);
+    const double bytes[MEMORY_PARTS] = {
+        [MEMORY_PARAMETERS] = (s->sharding >= SHARDING_ZERO_3 ? shard : all) * s->parameter_bytes,
+        [MEMORY_GRADIENTS] = (s->sharding >= SHARDING_ZERO_2 ? shard : all) * s->gradient_bytes,
+        [MEMORY_OPTIMIZER] = (s->sharding >= SHARDING_ZERO_1 ? shard : all) * optimizer_bytes_each(s),
+        [MEMORY_ACTIVATIONS] = activations,
+        [MEMORY_LOGITS] = logits,
+        [MEMORY_WORKING] = working,
+        [MEMORY_BUFFERS] = buffers,
+        [MEMORY_ALLOCATOR] = waste,
+        [MEMORY_RESERVED] = (double)s->reserved_bytes,
+    };
+    memory_need need = { .total_bytes = 0 };
+    for (uint32_t i = 0; i < MEMORY_PARTS; i++) {
+        need.bytes[i] = whole_bytes(bytes[i]);
+        need.total_bytes += need.bytes[i];
+    }
+    return need;
+}
