@@ -210,6 +210,7 @@ memory_settings scenario_memory_settings(const scenario *s)
         .kernels = scenario_kernel_settings(s),
         .recompute = s->plan.recompute,
         .sharding = s->plan.sharding,
+        .optimizer = s->training.optimizer,
         .data = s->plan.data,
         .layers_here = s->model.layers / s->plan.pipeline,
         .has_embedding = true,

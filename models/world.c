@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/world.h"
 #include "sim/array.h"
+#include <math.h>
 
 // Light in glass and copper alike: 5 ns per metre (DESIGN.md 4).
 static const double cable_delay_s_per_m = 5e-9;
@@ -57,8 +58,8 @@ topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
     return topology_check(fabric, error) ? fabric : NULL;
 }
 
-void world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
-                       double memory_ratio, pass_costs *out)
+bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
+                       double memory_ratio, pass_costs *out, sim_error *error)
 {
     const pass_settings settings = {
         .memory = scenario_memory_settings(s),
@@ -66,7 +67,7 @@ void world_build_costs(arena *a, const scenario *s, const roofline *gpu, double 
         .clock_ratio = clock_ratio,
         .memory_ratio = memory_ratio,
     };
-    pass_build(a, &s->model, gpu, &settings, out);
+    return pass_build(a, &s->model, gpu, &settings, out, error);
 }
 
 bool world_check_memory(const scenario *s, memory_need *need, sim_error *error)
@@ -86,7 +87,7 @@ bool world_check_memory(const scenario *s, memory_need *need, sim_error *error)
 }
 
 // GPUs in the same state of health share their costs; a job has few states.
-static void build_costs_of_lanes(world *w)
+static bool build_costs_of_lanes(world *w, sim_error *error)
 {
     const lane_table *table = &w->lanes;
     w->costs_of_lane = arena_array(w->arena, const pass_costs *, table->count);
@@ -101,11 +102,13 @@ static void build_costs_of_lanes(world *w)
         }
         if (i == w->cost_count) {
             first_lane[w->cost_count++] = l;
-            world_build_costs(w->arena, w->scenario, w->gpu, lane->clock_ratio, lane->memory_ratio,
-                              &w->costs[i]);
+            if (!world_build_costs(w->arena, w->scenario, w->gpu, lane->clock_ratio, lane->memory_ratio,
+                                   &w->costs[i], error))
+                return false;
         }
         w->costs_of_lane[l] = &w->costs[i];
     }
+    return true;
 }
 
 static void build_lanes(world *w)
@@ -154,6 +157,41 @@ static void build_player(world *w, const step_listener *listener)
         });
 }
 
+// The longest that a step can take: every operation after every other.
+static double longest_step_s(const world *w)
+{
+    const pass_costs *costs = &w->costs[0];
+    double sum_s = 0.0;
+    for (uint32_t i = 0; i < w->program.ops.count; i++) {
+        const work *work_ = program_work(&w->program.ops.items[i], costs);
+        if (work_) sum_s += units_s_from_ps(work_->duration_ps);
+    }
+    for (uint32_t i = 0; i < w->program.collectives.count; i++) {
+        const program_collective *c = &w->program.collectives.items[i];
+        sum_s += collective_predict_s(
+            step_player_collectives(w->player),
+            &(collective_request){ .kind = c->kind,
+                                   .group = 0,
+                                   .bytes = c->bytes,
+                                   .forced_protocol = w->scenario->network.protocol - 1 });
+    }
+    return sum_s;
+}
+
+static bool check_clock(const world *w, sim_error *error)
+{
+    const scenario *s = w->scenario;
+    const double step_s = longest_step_s(w), clock_s = units_s_from_ps(SIM_TIME_MAX) / 2.0;
+    if (step_s * s->run.steps <= clock_s) return true;
+    char step[32];
+    units_format(UNIT_TIME, step_s, step, sizeof(step));
+    sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->run.steps),
+             "%u steps of up to %s are more than the 53 days that the clock of a step simulation may run",
+             s->run.steps, step);
+    if (step_s <= clock_s) return sim_hint(error, "steps: %.0f", floor(clock_s / step_s));
+    return sim_hint(error, "rates, latencies or sizes are out of range");
+}
+
 world *world_create(arena *a, const scenario *s, const world_options *options, sim_error *error)
 {
     world *w = arena_new(a, world);
@@ -167,9 +205,13 @@ world *world_create(arena *a, const scenario *s, const world_options *options, s
                         &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
     w->network = network_create_ideal(a, w->sim, w->fabric);
     build_lanes(w);
-    build_costs_of_lanes(w);
+    if (!build_costs_of_lanes(w, error)) goto refused;
     build_player(w, &options->listener);
+    if (!check_clock(w, error)) goto refused;
     return w;
+refused:
+    world_destroy(w);
+    return NULL;
 }
 
 void world_destroy(world *w)

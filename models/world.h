@@ -32,10 +32,11 @@ typedef struct world_options {
 // The fabric alone, sealed and checked; NULL with error when it cannot be built.
 topology *world_build_fabric(arena *a, const scenario *s, sim_error *error);
 // What one GPU computes and holds in a step, without a fabric: for world_create() and for `show`.
-void world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
-                       double memory_ratio, pass_costs *out);
+bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
+                       double memory_ratio, pass_costs *out, sim_error *error);
 // Refuses (exit 1) when the memory of a GPU does not suffice; need is the table by part, in both cases.
 bool world_check_memory(const scenario *s, memory_need *need, sim_error *error);
 // Everything, ready for step_player_start(). NULL with error.
+// Also refuses (exit 2) steps that the clock cannot hold.
 world *world_create(arena *a, const scenario *s, const world_options *options, sim_error *error);
 void world_destroy(world *w); // what lies outside the arena

@@ -111,8 +111,10 @@ kernel_cost roofline_cost(const roofline *r, const kernel_shape *kernel, double 
 
     const double overhead_s = r->gpu->kernel_overhead_s * (kernel->launches ? kernel->launches : 1);
     const bool compute_bound = compute_s >= memory_s;
-    const double total_s = overhead_s + (compute_bound ? compute_s : memory_s);
-    kernel_cost cost = { .time_ps = units_ps_from_s_whole_ns(total_s) };
+    const double wanted_s = overhead_s + (compute_bound ? compute_s : memory_s);
+    const bool too_long = !(wanted_s <= ROOFLINE_LONGEST_S);
+    const double total_s = too_long ? ROOFLINE_LONGEST_S : wanted_s;
+    kernel_cost cost = { .too_long = too_long, .time_ps = units_ps_from_s_whole_ns(total_s) };
     if (cost.time_ps < PS_PER_NS) cost.time_ps = PS_PER_NS;
     if (2.0 * overhead_s > total_s)
         cost.bound = BOUND_LAUNCH;

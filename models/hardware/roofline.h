@@ -15,6 +15,7 @@
 #include "models/hardware/gpu.h"
 #include "sim/arena.h"
 #include "sim/units.h"
+#include <stdbool.h>
 
 typedef enum kernel_class {
     KERNEL_MATMUL,
@@ -37,7 +38,11 @@ typedef struct kernel_shape {
     uint32_t launches; // of the host
 } kernel_shape;
 
+// A kernel that takes longer is a mistake in its numbers: it is given this time and marked.
+#define ROOFLINE_LONGEST_S 1000.0
+
 typedef struct kernel_cost {
+    bool too_long;      // longer than ROOFLINE_LONGEST_S
     sim_time time_ps;   // on the GPU
     kernel_bound bound; // what decides time_ps; LAUNCH when the overhead is more than half of it
     double efficiency;  // flop / (time x P); where memory takes longer than the products, bytes / (time x W)

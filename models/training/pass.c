@@ -14,6 +14,7 @@ typedef struct builder {
     const llm_def *model;
     const roofline *gpu;
     const pass_settings *settings;
+    sim_error *error;
     struct {
         kernel_use *items;
         uint32_t count, capacity;
@@ -38,7 +39,7 @@ static uint32_t use_of(builder *b, const kernel_shape *shape)
     return b->uses.count - 1;
 }
 
-static void time_list(builder *b, timed_list *list, uint64_t calls)
+static bool time_list(builder *b, timed_list *list, uint64_t calls)
 {
     const uint32_t count = list->kernels.count;
     list->time_ps = arena_array(b->a, sim_time, count);
@@ -47,7 +48,14 @@ static void time_list(builder *b, timed_list *list, uint64_t calls)
         list->use[i] = use_of(b, &list->kernels.items[i]);
         list->time_ps[i] = b->uses.items[list->use[i]].cost.time_ps;
         b->uses.items[list->use[i]].calls += calls;
+        if (b->uses.items[list->use[i]].cost.too_long)
+            return sim_fail(b->error, SIM_EXIT_INPUT, NULL,
+                            "kernel \"%s\" would take longer than %.0f s on a %s",
+                            list->kernels.items[i].name, ROOFLINE_LONGEST_S, roofline_gpu(b->gpu)->name) ||
+                   sim_hint(b->error,
+                            "the GPU's peaks, rates and efficiencies, or the micro-batch, are out of range");
     }
+    return true;
 }
 
 // The clock of one pass: when the GPU is free, and how many launches the host has made.
@@ -56,7 +64,10 @@ typedef struct pass_clock {
     uint64_t launched;
 } pass_clock;
 
-static void play(pass_clock *clock, const timed_list *list, bool is_recompute, work *into)
+static const sim_time longest_pass_ps = 86400 * PS_PER_S;
+
+// False when the pass has become longer than any real one; its clock can go on for one more list without overflow.
+static bool play(builder *b, pass_clock *clock, const timed_list *list, bool is_recompute, work *into)
 {
     for (uint32_t i = 0; i < list->kernels.count; i++) {
         const kernel_shape *kernel = &list->kernels.items[i];
@@ -72,6 +83,10 @@ static void play(pass_clock *clock, const timed_list *list, bool is_recompute, w
         into->bytes += kernel->bytes;
         into->kernels += kernel->launches;
     }
+    if (clock->gpu_free_ps <= longest_pass_ps) return true;
+    return sim_fail(b->error, SIM_EXIT_INPUT, NULL,
+                    "one pass of a micro-batch would take longer than a day") ||
+           sim_hint(b->error, "layers, micro-batch or the GPU's numbers are out of range");
 }
 
 static void work_add(work *sum, const work *part)
@@ -84,7 +99,7 @@ static void work_add(work *sum, const work *part)
     sum->kernels += part->kernels;
 }
 
-static void build_forward(builder *b, pass_costs *out)
+static bool build_forward(builder *b, pass_costs *out)
 {
     const memory_settings *s = &b->settings->memory;
     timed_list embedding = { 0 }, layer = { 0 }, head = { 0 };
@@ -92,15 +107,15 @@ static void build_forward(builder *b, pass_costs *out)
     if (s->has_embedding) kernels_embedding_forward(b->model, &s->kernels, b->a, &embedding.kernels);
     kernels_layer_forward(b->model, &s->kernels, b->a, &layer.kernels);
     if (s->has_head) kernels_head_forward(b->model, &s->kernels, b->a, &head.kernels);
-    time_list(b, &embedding, passes);
-    time_list(b, &layer, passes * s->layers_here);
-    time_list(b, &head, passes);
+    if (!time_list(b, &embedding, passes) || !time_list(b, &layer, passes * s->layers_here) ||
+        !time_list(b, &head, passes))
+        return false;
 
     pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
-    play(&clock, &embedding, false, &out->forward);
+    if (!play(b, &clock, &embedding, false, &out->forward)) return false;
     for (uint32_t i = 0; i < s->layers_here; i++)
-        play(&clock, &layer, false, &out->forward);
-    play(&clock, &head, false, &out->forward);
+        if (!play(b, &clock, &layer, false, &out->forward)) return false;
+    return play(b, &clock, &head, false, &out->forward);
 }
 
 // Gradients fill buckets in the order in which the backward pass makes them: head, layers from the last, embedding.
@@ -129,7 +144,7 @@ static bool bucket_fill(builder *b, bucket_filler *f, uint64_t elements, bool la
     return last || f->buckets.count > before;
 }
 
-static void build_backward(builder *b, pass_costs *out)
+static bool build_backward(builder *b, pass_costs *out)
 {
     const memory_settings *s = &b->settings->memory;
     timed_list embedding = { 0 }, again = { 0 }, layer = { 0 }, head = { 0 };
@@ -138,10 +153,9 @@ static void build_backward(builder *b, pass_costs *out)
     kernels_layer_recompute(b->model, &s->kernels, s->recompute, b->a, &again.kernels);
     kernels_layer_backward(b->model, &s->kernels, b->a, &layer.kernels);
     if (s->has_embedding) kernels_embedding_backward(b->model, &s->kernels, b->a, &embedding.kernels);
-    time_list(b, &head, passes);
-    time_list(b, &again, passes * s->layers_here);
-    time_list(b, &layer, passes * s->layers_here);
-    time_list(b, &embedding, passes);
+    if (!time_list(b, &head, passes) || !time_list(b, &again, passes * s->layers_here) ||
+        !time_list(b, &layer, passes * s->layers_here) || !time_list(b, &embedding, passes))
+        return false;
 
     const uint32_t parts = s->layers_here + 2;
     out->pieces = arena_array(b->a, work, parts);
@@ -154,14 +168,13 @@ static void build_backward(builder *b, pass_costs *out)
         work *piece = &out->pieces[out->piece_count];
         uint64_t elements = 0;
         if (part == 0) {
-            play(&clock, &head, false, piece);
+            if (!play(b, &clock, &head, false, piece)) return false;
             elements = s->has_head ? llm_head_parameters(b->model) / tensor : 0;
         } else if (part < parts - 1) {
-            play(&clock, &again, true, piece);
-            play(&clock, &layer, false, piece);
+            if (!play(b, &clock, &again, true, piece) || !play(b, &clock, &layer, false, piece)) return false;
             elements = llm_layer_parameters(b->model) / tensor;
         } else {
-            play(&clock, &embedding, false, piece);
+            if (!play(b, &clock, &embedding, false, piece)) return false;
             elements = s->has_embedding ? llm_embedding_parameters(b->model) / tensor : 0;
         }
         if (bucket_fill(b, &filler, elements, part == parts - 1, out->piece_count)) out->piece_count++;
@@ -170,29 +183,32 @@ static void build_backward(builder *b, pass_costs *out)
         work_add(&out->backward, &out->pieces[i]);
     out->buckets = filler.buckets.items;
     out->bucket_count = filler.buckets.count;
+    return true;
 }
 
-static void build_optimizer(builder *b, pass_costs *out)
+static bool build_optimizer(builder *b, pass_costs *out)
 {
     const memory_settings *s = &b->settings->memory;
     const uint64_t here = memory_parameters_here(b->model, s);
     const uint32_t shares = s->sharding == SHARDING_NONE ? 1 : s->data;
     timed_list list = { 0 };
-    kernels_optimizer((here + shares - 1) / shares, s->gradient_bytes, s->parameter_bytes, b->a,
-                      &list.kernels);
-    time_list(b, &list, 1);
+    const uint64_t share = (here + shares - 1) / shares;
+    if (s->optimizer == OPTIMIZER_ADAM)
+        kernels_optimizer(share, s->gradient_bytes, s->parameter_bytes, b->a, &list.kernels);
+    else
+        kernels_optimizer_sgd(share, s->gradient_bytes, s->parameter_bytes, b->a, &list.kernels);
+    if (!time_list(b, &list, 1)) return false;
     pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
-    play(&clock, &list, false, &out->optimizer);
+    return play(b, &clock, &list, false, &out->optimizer);
 }
 
-void pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
-                pass_costs *out)
+bool pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
+                pass_costs *out, sim_error *error)
 {
-    builder b = { .a = a, .model = m, .gpu = gpu, .settings = settings };
+    builder b = { .a = a, .model = m, .gpu = gpu, .settings = settings, .error = error };
     *out = (pass_costs){ 0 };
-    build_forward(&b, out);
-    build_backward(&b, out);
-    build_optimizer(&b, out);
+    if (!build_forward(&b, out) || !build_backward(&b, out) || !build_optimizer(&b, out)) return false;
     out->kernels = b.uses.items;
     out->kernel_count = b.uses.count;
+    return true;
 }

@@ -45,8 +45,8 @@ typedef struct pass_settings {
     memory_settings memory; // shapes, recompute, sharding, layers
     uint64_t micro_batches; // per step, for the kernels' calls
     double clock_ratio, memory_ratio;
-    int optimizer; // optimizer_kind
 } pass_settings;
 
-void pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
-                pass_costs *out);
+// Refuses (exit 2) numbers that no GPU has: a kernel of more than ROOFLINE_LONGEST_S, a pass of more than a day.
+bool pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
+                pass_costs *out, sim_error *error);
