@@ -197,6 +197,7 @@ kernel_settings scenario_kernel_settings(const scenario *s)
         .micro_batch = s->training.micro_batch,
         .sequence_length = s->training.sequence_length,
         .precision = (dtype)s->training.precision,
+        .gradient_type = (dtype)s->training.gradient_dtype,
         .attention = s->training.attention,
         .tensor = s->plan.tensor,
         .sequence_parallel = false,

@@ -64,6 +64,11 @@ typedef struct pass_clock {
     uint64_t launched;
 } pass_clock;
 
+static uint64_t spread(uint64_t total, uint32_t index, uint32_t count)
+{
+    return total * (index + 1) / count - total * index / count;
+}
+
 static const sim_time longest_pass_ps = 86400 * PS_PER_S;
 
 // False when the pass has become longer than any real one; its clock can go on for one more list without overflow.
@@ -71,8 +76,9 @@ static bool play(builder *b, pass_clock *clock, const timed_list *list, bool is_
 {
     for (uint32_t i = 0; i < list->kernels.count; i++) {
         const kernel_shape *kernel = &list->kernels.items[i];
-        // A kernel of several launches can end no earlier than its last launch.
-        clock->launched += kernel->launches;
+        // The list's other framework calls are spread evenly over its kernels. A kernel of several launches can end no
+        // earlier than its last one.
+        clock->launched += kernel->launches + spread(list->kernels.host_calls, i, list->kernels.count);
         const sim_time issued = clock->launch_ps * (sim_time)(clock->launched - 1);
         const sim_time wait = issued > clock->gpu_free_ps ? issued - clock->gpu_free_ps : 0;
         clock->gpu_free_ps += wait + list->time_ps[i];

@@ -2,9 +2,9 @@
 // models/training/pass.h: what one GPU computes in a step, as pieces of work between two synchronisation points: one
 // forward pass, one backward pass (whole, or cut where gradient buckets fill), the optimizer. Times follow from kernels.
 //
-// The host launches kernels one after another, launch_s apart, and runs ahead of the GPU; kernel j of a pass starts when
-// kernel j-1 has ended and it has been launched:
-//     start_j = max(end_{j-1}, j x launch),  end_j = start_j + time_j,  so a pass takes about max(GPU, launches x launch)
+// The host launches kernels, and makes framework calls around them that launch nothing, one after another, launch_s apart,
+// and runs ahead of the GPU; kernel j of a pass starts when kernel j-1 has ended and it has been launched, as call c_j:
+//     start_j = max(end_{j-1}, c_j x launch),  end_j = start_j + time_j,  so a pass takes about max(GPU, calls x launch)
 // (FINDINGS on the host: measured 11-18 us per PyTorch call). The first kernel's launch hides behind the pass before.
 #pragma once
 #include "models/training/kernels.h"
