@@ -34,7 +34,8 @@ static const bind_row peak_binds[] = {
 };
 
 const bind_row gpu_binds[] = {
-    BIND_TEXT(gpu_def, name, "name", BIND_REQUIRED, BIND_NOTE("what it is called in tables and messages")),
+    BIND_TEXT(gpu_def, name, "name", BIND_DEFAULT(0, "unnamed"),
+              BIND_NOTE("what it is called in tables and messages")),
     BIND_TEXT(gpu_def, architecture, "architecture", BIND_REQUIRED, BIND_NOTE("generation: ampere, hopper")),
     BIND_U32(gpu_def, multiprocessors, "multiprocessors", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
              BIND_NOTE("streaming multiprocessors or compute units")),

@@ -5,7 +5,8 @@
 static const char *const scale_up_words[] = { "none", "nvswitch", "mesh", "pcie", NULL };
 
 const bind_row nic_binds[] = {
-    BIND_TEXT(nic_def, name, "name", BIND_REQUIRED, BIND_NOTE("what it is called in tables and messages")),
+    BIND_TEXT(nic_def, name, "name", BIND_DEFAULT(0, "unnamed"),
+              BIND_NOTE("what it is called in tables and messages")),
     BIND_RATE(nic_def, rate_Bps, "rate", BIND_REQUIRED, BIND_ABOVE(0),
               BIND_NOTE("of the line, per direction")),
     BIND_NUMBER(nic_def, payload_ratio, "payload_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
@@ -14,7 +15,8 @@ const bind_row nic_binds[] = {
 };
 
 const bind_row switch_binds[] = {
-    BIND_TEXT(switch_def, name, "name", BIND_REQUIRED, BIND_NOTE("what it is called in tables and messages")),
+    BIND_TEXT(switch_def, name, "name", BIND_DEFAULT(0, "unnamed"),
+              BIND_NOTE("what it is called in tables and messages")),
     BIND_U32(switch_def, ports, "ports", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
              BIND_NOTE("of port_rate each")),
     BIND_RATE(switch_def, port_rate_Bps, "port_rate", BIND_REQUIRED, BIND_ABOVE(0),
@@ -36,7 +38,8 @@ const bind_row scale_up_binds[] = {
 };
 
 const bind_row node_binds[] = {
-    BIND_TEXT(node_def, name, "name", BIND_REQUIRED, BIND_NOTE("what it is called in tables and messages")),
+    BIND_TEXT(node_def, name, "name", BIND_DEFAULT(0, "unnamed"),
+              BIND_NOTE("what it is called in tables and messages")),
     BIND_U32(node_def, gpus, "gpus", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1024),
              BIND_NOTE("how many")),
     BIND_PART(node_def, gpu, "gpu", "gpus", gpu_binds, BIND_REQUIRED,
