@@ -23,7 +23,8 @@ struct trace {
     sim_error failure;
 };
 
-// Keeps the first failure and gives up the open transaction: after a full disk SQLite has mostly done so itself.
+// Keeps the first failure and gives up the open transaction: after a full disk SQLite has mostly done so
+// itself.
 static void keep_failure(trace *t, const char *doing, int code)
 {
     trace_file_fail(&t->failure, doing, t->options.path, code, t->db);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sim/trace.h: rows into one SQLite file. Tables are declared by their owner (models/tables.h): a row is the owner's plain
-// struct, and a column names a member of it; this file opens, prepares, inserts, commits and closes, and knows nothing of
-// what the rows mean.
+// sim/trace.h: rows into one SQLite file. Tables are declared by their owner (models/tables.h): a row is the
+// owner's plain struct, and a column names a member of it; this file opens, prepares, inserts, commits and
+// closes, and knows nothing of what the rows mean.
 //
-// The file is complete from the first instant: tables, views and dictionary are made under a temporary name, which
-// becomes the path before the run starts. From then on it is in WAL mode, with a commit at least each second and whenever
-// asked, so that a killed run leaves a database that opens. At close the indexes are made and the log is folded back so
-// that one file remains. Every SQLite result is checked: the first failure (a full disk) is kept, later rows are
-// dropped, and trace_ok() says so; what was committed stays.
+// The file is complete from the first instant: tables, views and dictionary are made under a temporary name,
+// which becomes the path before the run starts. From then on it is in WAL mode, with a commit at least each
+// second and whenever asked, so that a killed run leaves a database that opens. At close the indexes are made
+// and the log is folded back so that one file remains. Every SQLite result is checked: the first failure (a
+// full disk) is kept, later rows are dropped, and trace_ok() says so; what was committed stays.
 #pragma once
 #include "sim/arena.h"
 #include "sim/error.h"
@@ -58,8 +58,9 @@ typedef struct trace_column {
 } trace_column;
 // clang-format off
 #define TRACE_FIELD_OF(member_) _Generic((member_), \
-    int64_t: TRACE_INT64, uint64_t: TRACE_UINT64, uint32_t: TRACE_UINT32, bool: TRACE_BOOL, double: TRACE_DOUBLE, \
-    const char *: TRACE_CHARS, trace_opt_int: TRACE_OPT_INT, trace_opt_real: TRACE_OPT_REAL)
+    int64_t: TRACE_INT64, uint64_t: TRACE_UINT64, uint32_t: TRACE_UINT32, bool: TRACE_BOOL, \
+    double: TRACE_DOUBLE, const char *: TRACE_CHARS, \
+    trace_opt_int: TRACE_OPT_INT, trace_opt_real: TRACE_OPT_REAL)
 #define TRACE_OPTIONAL(member_) _Generic((member_), trace_opt_int: true, trace_opt_real: true, default: false)
 #define TRACE_COLUMN_AS(row_, member_, unit_, explanation_, nullable_, key_)                               \
     { .name = #member_, .unit = (unit_), .explanation = (explanation_), .offset = offsetof(row_, member_), \
@@ -116,7 +117,8 @@ typedef struct trace_dictionary_row {
     const char *explanation;
 } trace_dictionary_row;
 
-// Estimate before anything is created: more than 20 M rows or 2 GB is refused, naming the level that fits (exit 2).
+// Estimate before anything is created: more than 20 M rows or 2 GB is refused, naming the level that fits
+// (exit 2).
 typedef struct trace_estimate {
     uint64_t rows[TRACE_LEVELS]; // rows a run at exactly this level would write, all lower levels included
 } trace_estimate;
@@ -124,9 +126,10 @@ bool trace_estimate_check(const trace_estimate *estimate, trace_level level, boo
 uint64_t trace_estimate_bytes(uint64_t rows);
 
 typedef struct trace trace;
-// Refuses (exit 2): existing output without force, unwritable, not a regular file, in use by another process, a full
-// disk. Nothing half-written: on failure no new file remains. With force the old file is replaced only once the new one
-// is complete. The arena must outlive the trace; whoever catches its escape calls trace_abandon() first.
+// Refuses (exit 2): existing output without force, unwritable, not a regular file, in use by another process,
+// a full disk. Nothing half-written: on failure no new file remains. With force the old file is replaced only
+// once the new one is complete. The arena must outlive the trace; whoever catches its escape calls
+// trace_abandon() first.
 trace *trace_open(arena *a, const trace_options *options, sim_error *error);
 bool trace_wants(const trace *t, uint32_t table); // does the level include this table?
 trace_level trace_level_of(const trace *t);
@@ -150,9 +153,11 @@ typedef struct trace_value { // for an update: what its ?1, ?2, ... stand for
 #define trace_real(value_) ((trace_value){ .type = TRACE_REAL_VALUE, .real = (value_) })
 #define trace_text(value_) ((trace_value){ .type = TRACE_TEXT_VALUE, .text = (value_) })
 #define trace_null() ((trace_value){ .type = TRACE_NULL_VALUE })
-// One fixed statement (run.state), then a commit. Tried even after a failure, so that the state can still say so.
+// One fixed statement (run.state), then a commit. Tried even after a failure, so that the state can still say
+// so.
 void trace_update(trace *t, const char *sql, const trace_value *values, uint32_t count);
 
-// Makes the indexes, folds the log back, closes: the trace is gone, whatever is returned. False: the first failure.
+// Makes the indexes, folds the log back, closes: the trace is gone, whatever is returned. False: the first
+// failure.
 bool trace_close(trace *t, sim_error *error);
 void trace_abandon(trace *t); // closes without indexes: what was written until now is kept if it still can be

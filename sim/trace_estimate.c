@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How large a trace will be, said before anything is created: an hour of simulation must not end at a full disk.
+// How large a trace will be, said before anything is created: an hour of simulation must not end at a full
+// disk.
 #include "sim/check.h"
 #include "sim/trace.h"
 #include <inttypes.h>
@@ -8,9 +9,10 @@
 #define ROWS_MAX UINT64_C(20000000)
 #define BYTES_MAX UINT64_C(2000000000)
 
-// A row of span, collective or transfer, which are nearly all rows of a large trace, with its share of the indexes.
-// Unit: bytes. Source: tests/models/test_tables.c writes 20,000 rows of each with ids and times as a long run has them
-// and divides the closed file's size by the rows: SPAN, COLLECTIVE, TRANSFER. Good to about a third.
+// A row of span, collective or transfer, which are nearly all rows of a large trace, with its share of the
+// indexes. Unit: bytes. Source: tests/models/test_tables.c writes 20,000 rows of each, with ids and times as
+// a long run has them, and divides the size of the closed file by the rows: 88 bytes. Rounded up; a run of
+// one kind only is within a third.
 #define ROW_BYTES UINT64_C(100)
 
 uint64_t trace_estimate_bytes(uint64_t rows)

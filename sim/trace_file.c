@@ -246,7 +246,8 @@ static int create_schema(sqlite3 *db, const trace_options *options)
     return code == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : code;
 }
 
-// Only fopen() says why a file cannot be made: SQLite tries again read-only, and that second failure hides the first.
+// Only fopen() says why a file cannot be made: SQLite tries again read-only, and that second failure hides
+// the first.
 static bool touch(const char *partial, const char *path, sim_error *error)
 {
     errno = 0;
@@ -270,7 +271,8 @@ static bool create_partial(const char *partial, const trace_options *options, si
     return code == SQLITE_OK;
 }
 
-// Is it a regular file, or a link to one? Asked by looking into its folder, for nothing may open what could be a pipe.
+// Is it a regular file, or a link to one? Asked by looking into its folder, for nothing may open what could
+// be a pipe.
 static bool is_regular(arena *a, const char *path)
 {
     size_t size = strlen(path) + 2; // for "." too
@@ -287,8 +289,9 @@ static bool is_regular(arena *a, const char *path)
     return false;
 }
 
-// A run that still writes would remove our log by its name when it ends. A database in WAL mode that is open anywhere
-// is locked, which only asking for all of it shows; whatever else is wrong with the old file does not matter.
+// A run that still writes would remove our log by its name when it ends. A database in WAL mode that is open
+// anywhere is locked, which only asking for all of it shows; whatever else is wrong with the old file does
+// not matter.
 static bool in_use(const char *path)
 {
     sqlite3 *db = NULL;

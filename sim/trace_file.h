@@ -4,11 +4,12 @@
 #include "sim/trace.h"
 #include <sqlite3.h>
 
-// Makes the database, complete but for its rows, under the name PATH.partial, then gives it its own. On failure (exit
-// code 2) neither remains, and a file that was to be replaced is still there.
+// Makes the database, complete but for its rows, under the name PATH.partial, then gives it its own. On
+// failure (exit code 2) neither remains, and a file that was to be replaced is still there.
 bool trace_file_create(arena *a, const trace_options *options, sim_error *error);
 
-// Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's. doing: "write".
+// Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's. doing:
+// "write".
 bool trace_file_fail(sim_error *error, const char *doing, const char *path, int code, sqlite3 *db);
 
 // "INSERT INTO table VALUES(?1, ...)", prepared; NULL: db has the reason.

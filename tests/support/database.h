@@ -28,10 +28,10 @@ static int scratch_enter(void **state)
 static int scratch_leave(void **state)
 {
     scratch *place = *state;
-    char names[32][256];
-    int count = os_list_directory(".", "", names, 32);
+    char files[32][256];
+    int count = os_list_directory(".", "", files, 32);
     for (int i = 0; i < count; i++)
-        os_remove(names[i]);
+        os_remove(files[i]);
     bool gone = chdir(place->before) == 0 && rmdir(place->folder) == 0; // the test removes what is no file
     free(place);
     return gone ? 0 : -1;
@@ -43,7 +43,8 @@ static inline int scratch_count(const char *suffix)
     return os_list_directory(".", suffix, NULL, 0);
 }
 
-// All rows of a statement: fields parted by "|", rows by a newline, NULL for NULL. The text lives until the next call.
+// All rows of a statement: fields parted by "|", rows by a newline, NULL for NULL. The text lives until the next
+// call.
 static const char *query(const char *path, const char *sql)
 {
     static char text[65536];
