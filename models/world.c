@@ -192,26 +192,31 @@ static bool check_clock(const world *w, sim_error *error)
     return sim_hint(error, "rates, latencies or sizes are out of range");
 }
 
-world *world_create(arena *a, const scenario *s, const world_options *options, sim_error *error)
+static bool build(world *w, const world_options *options, sim_error *error)
 {
-    world *w = arena_new(a, world);
+    const scenario *s = w->scenario;
+    if (!world_check_memory(s, &w->memory, error)) return false;
+    w->fabric = world_build_fabric(w->arena, s, error);
+    if (!w->fabric) return false;
+    w->gpu = roofline_create(w->arena, &s->cluster.node.gpu);
+    w->sim = sim_create(w->arena,
+                        &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
+    w->network = network_create_ideal(w->arena, w->sim, w->fabric);
+    build_lanes(w);
+    if (!build_costs_of_lanes(w, error)) return false;
+    build_player(w, &options->listener);
+    return check_clock(w, error);
+}
+
+bool world_create(arena *a, const scenario *s, const world_options *options, world **out, sim_error *error)
+{
+    world *w = *out = arena_new(a, world);
     w->arena = a;
     w->scenario = s;
-    if (!world_check_memory(s, &w->memory, error)) return NULL;
-    w->fabric = world_build_fabric(a, s, error);
-    if (!w->fabric) return NULL;
-    w->gpu = roofline_create(a, &s->cluster.node.gpu);
-    w->sim = sim_create(a,
-                        &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
-    w->network = network_create_ideal(a, w->sim, w->fabric);
-    build_lanes(w);
-    if (!build_costs_of_lanes(w, error)) goto refused;
-    build_player(w, &options->listener);
-    if (!check_clock(w, error)) goto refused;
-    return w;
-refused:
+    if (build(w, options, error)) return true;
     world_destroy(w);
-    return NULL;
+    *out = NULL;
+    return false;
 }
 
 void world_destroy(world *w)

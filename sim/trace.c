@@ -270,3 +270,8 @@ void trace_abandon(trace *t)
 {
     close_trace(t, false);
 }
+
+const char *trace_library_version(void)
+{
+    return sqlite3_libversion();
+}

@@ -161,3 +161,4 @@ void trace_update(trace *t, const char *sql, const trace_value *values, uint32_t
 // failure.
 bool trace_close(trace *t, sim_error *error);
 void trace_abandon(trace *t); // closes without indexes: what was written until now is kept if it still can be
+const char *trace_library_version(void); // of SQLite

@@ -215,12 +215,13 @@ static void end_step(step_player *p)
         if (l != last) blame_idle_for_peer(p->blame, l, now, last, now);
     blame_end_step(p->blame, now);
 
-    const uint64_t words[] = { p->step, (uint64_t)p->step_start, (uint64_t)now, p->settings.tokens_per_step };
+    const step_end end = {
+        .step = p->step++, .start_ps = p->step_start, .end_ps = now, .accounts = p->blame
+    };
+    const uint64_t words[] = { end.step, (uint64_t)end.start_ps, (uint64_t)now, p->settings.tokens_per_step };
     sim_digest_add(p->s, DIGEST_STEP, words, ARRAY_COUNT(words), 1);
     const step_listener *listener = &p->settings.listener;
-    const step_end end = { .step = p->step, .start_ps = p->step_start, .end_ps = now, .accounts = p->blame };
     if (listener->on_step && !listener->on_step(listener->owner, &end)) p->stopped = true;
-    p->step++;
     if (!step_player_is_finished(p)) sim_schedule(p->s, now, p->kind_start, 0, 0);
 }
 
@@ -275,7 +276,9 @@ static void on_collective_done(void *owner, const collective_result *result)
 static void on_collective_moved(void *owner, const collective_transfer *transfer)
 {
     const step_player *p = owner;
-    p->settings.listener.on_transfer(p->settings.listener.owner, p->step, transfer);
+    const group_id group = transfer->tag / p->collective_count;
+    p->settings.listener.on_transfer(p->settings.listener.owner, p->step, transfer,
+                                     collectives_group(p->collectives, group)->multiplicity);
 }
 
 static void on_start(sim *s, void *owner, const sim_event *event)

@@ -35,7 +35,9 @@ typedef struct step_end {
 typedef struct step_listener { // any function may be NULL
     void (*on_span)(void *owner, const step_span *span);
     void (*on_collective)(void *owner, const step_collective *collective);
-    void (*on_transfer)(void *owner, uint32_t step, const collective_transfer *transfer);
+    // multiplicity: how many such transfers this one stands for
+    void (*on_transfer)(void *owner, uint32_t step, const collective_transfer *transfer,
+                        uint32_t multiplicity);
     bool (*on_step)(void *owner, const step_end *end); // false: play no more steps
     void *owner;
 } step_listener;
