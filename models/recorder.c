@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/recorder.h"
+#include "sim/array.h"
+#include <string.h>
+
+struct recorder {
+    arena *a;
+    tables *tables;
+    const world *world;
+    uint32_t first_vertex_part, first_link_part;
+    uint64_t spans, transfers;
+    uint64_t *link_bytes; // per link, at the end of the step before
+    stats_running step_s;
+    unsigned __int128 blame_ps[BLAME_CAUSES], gpu_time_ps;
+    bool (*after_step)(void *owner);
+    void *owner;
+};
+
+recorder *recorder_create(arena *a)
+{
+    recorder *r = arena_new(a, recorder);
+    r->a = a;
+    return r;
+}
+
+void recorder_on_step(recorder *r, bool (*after_step)(void *owner), void *owner)
+{
+    r->after_step = after_step;
+    r->owner = owner;
+}
+
+// ---- What there is ----
+
+static const char *catalogue_name(const recorder *r, vertex_kind kind)
+{
+    const cluster_def *c = &r->world->scenario->cluster;
+    switch (kind) {
+    case VERTEX_GPU: return c->node.gpu.name;
+    case VERTEX_NIC: return c->node.nic.name;
+    case VERTEX_LEAF:
+    case VERTEX_SPINE:
+    case VERTEX_CORE: return c->fabric.network_switch.name;
+    case VERTEX_NVSWITCH:
+    case VERTEX_PCIE:
+    case VERTEX_CPU:
+    case VERTEX_KINDS: break;
+    }
+    return NULL;
+}
+
+static void describe_parts(recorder *r)
+{
+    const topology *fabric = r->world->fabric;
+    const uint32_t nodes = topology_node_count(fabric);
+    char name[128];
+    for (node_id n = 0; n < nodes; n++) {
+        snprintf(name, sizeof(name), "node %u", n);
+        tables_write_part(r->tables, &(row_part){ .part_id = n,
+                                                  .kind = "node",
+                                                  .name = name,
+                                                  .catalogue = r->world->scenario->cluster.node.name,
+                                                  .health_ratio = 1.0 });
+    }
+    r->first_vertex_part = nodes;
+    for (vertex_id v = 0; v < topology_vertex_count(fabric); v++) {
+        const topology_vertex *vertex = topology_vertex_at(fabric, v);
+        tables_write_part(r->tables, &(row_part){ .part_id = r->first_vertex_part + v,
+                                                  .kind = vertex_kind_words[vertex->kind],
+                                                  .name = topology_vertex_name(fabric, v, name, sizeof(name)),
+                                                  .catalogue = catalogue_name(r, vertex->kind),
+                                                  .parent_part_id = tables_id(vertex->node),
+                                                  .health_ratio = 1.0 });
+    }
+    r->first_link_part = r->first_vertex_part + topology_vertex_count(fabric);
+    for (link_id l = 0; l < topology_link_count(fabric); l++) {
+        const topology_link *link = topology_link_at(fabric, l);
+        tables_write_part(r->tables,
+                          &(row_part){ .part_id = r->first_link_part + l,
+                                       .kind = link_class_words[link->class],
+                                       .name = topology_link_name(fabric, l, name, sizeof(name)),
+                                       .source_part_id = known_int(r->first_vertex_part + link->from),
+                                       .destination_part_id = known_int(r->first_vertex_part + link->to),
+                                       .rate_Bps = known_real((double)link->rate_mBps / 1000.0),
+                                       .delay_ps = known_int(link->delay_ps),
+                                       .health_ratio = 1.0 });
+    }
+}
+
+static void describe_ranks(recorder *r)
+{
+    const world *w = r->world;
+    const lane_table *table = &w->lanes;
+    for (rank_id rank = 0; rank < parallel_ranks(table->sizes); rank++) {
+        const parallel_place place = parallel_place_of(table->sizes, rank);
+        tables_write_rank(r->tables,
+                          &(row_rank){ .rank_id = rank,
+                                       .rank = rank,
+                                       .gpu_part_id = known_int(r->first_vertex_part +
+                                                                topology_gpu_vertex(w->fabric, rank)),
+                                       .lane_id = table->lane_of_rank[rank],
+                                       .tensor = place.tensor,
+                                       .data = place.data,
+                                       .pipeline = place.pipeline });
+    }
+    for (lane_id l = 0; l < table->count; l++) {
+        const lane_def *lane = &table->lanes[l];
+        tables_write_lane(
+            r->tables, &(row_lane){ .lane_id = l,
+                                    .first_rank_id = lane->first_rank,
+                                    .multiplicity = lane->multiplicity,
+                                    .stage = lane->place.pipeline,
+                                    .layers = known_int(w->scenario->model.layers),
+                                    .clock_ratio = lane->clock_ratio,
+                                    .memory_ratio = lane->memory_ratio,
+                                    .memory_need_bytes = known_int(w->memory.total_bytes),
+                                    .memory_bytes = known_int(w->scenario->cluster.node.gpu.memory_bytes) });
+    }
+}
+
+static const char *const kernel_class_words[] = { "matmul", "attention forward", "attention backward",
+                                                  "elementwise" };
+
+static uint64_t ranks_with_costs(const world *w, const pass_costs *costs, double *clock_ratio)
+{
+    uint64_t ranks = 0;
+    for (lane_id l = 0; l < w->lanes.count; l++)
+        if (w->costs_of_lane[l] == costs) {
+            ranks += w->lanes.lanes[l].multiplicity;
+            *clock_ratio = w->lanes.lanes[l].clock_ratio;
+        }
+    return ranks;
+}
+
+static void describe_kernels(recorder *r)
+{
+    const world *w = r->world;
+    uint32_t id = 0;
+    for (uint32_t c = 0; c < w->cost_count; c++) {
+        const pass_costs *costs = &w->costs[c];
+        double clock_ratio = 1.0;
+        const uint64_t ranks = ranks_with_costs(w, costs, &clock_ratio);
+        for (uint32_t k = 0; k < costs->kernel_count; k++) {
+            const kernel_use *use = &costs->kernels[k];
+            tables_write_kernel(r->tables, &(row_kernel){ .kernel_id = id++,
+                                                          .name = use->shape.name,
+                                                          .class = kernels_class_words[use->shape.class],
+                                                          .dtype = dtype_words[use->shape.type],
+                                                          .gpu = w->scenario->cluster.node.gpu.name,
+                                                          .batch = use->shape.batch,
+                                                          .m = use->shape.m,
+                                                          .n = use->shape.n,
+                                                          .k = use->shape.k,
+                                                          .clock_ratio = clock_ratio,
+                                                          .flop = use->shape.flop,
+                                                          .bytes = use->shape.bytes,
+                                                          .time_ps = use->cost.time_ps,
+                                                          .bound = kernel_bound_words[use->cost.bound],
+                                                          .efficiency_ratio = use->cost.efficiency,
+                                                          .launches = use->shape.launches,
+                                                          .calls_per_step = use->calls * ranks });
+        }
+    }
+}
+
+void recorder_describe(recorder *r, const world *w, tables *t)
+{
+    r->world = w;
+    r->tables = t;
+    r->link_bytes = arena_array(r->a, uint64_t, topology_link_count(w->fabric));
+    describe_parts(r);
+    describe_ranks(r);
+    describe_kernels(r);
+}
+
+// ---- What happens ----
+
+// Collectives are numbered by step and meeting, so that a transfer knows its collective before that has ended.
+static uint64_t collective_number(const recorder *r, uint32_t step, uint32_t tag)
+{
+    return (uint64_t)step * step_player_meeting_count(r->world->player) + tag;
+}
+
+static void on_span(void *owner, const step_span *span)
+{
+    recorder *r = owner;
+    const work *w = span->work;
+    row_span row = {
+        .span_id = r->spans++,
+        .step = span->step,
+        .lane_id = span->lane,
+        .stream_id = tables_name(r->tables, op_stream_words[span->op->stream]),
+        .kind_id = tables_name(r->tables, span->op->name),
+        .micro_batch = tables_id(span->op->micro_batch),
+        .start_ps = span->start_ps,
+        .end_ps = span->end_ps,
+    };
+    if (w) {
+        row.launch_ps = known_int(w->launch_ps);
+        row.kernels = w->kernels;
+        row.flop = w->flop;
+        row.bytes = w->bytes;
+    } else {
+        row.collective_id = known_int(collective_number(r, span->step, span->tag));
+        row.bytes = (double)span->bytes;
+    }
+    tables_write_span(r->tables, &row);
+}
+
+static trace_opt_real rate_of(double bytes, sim_time duration_ps)
+{
+    if (duration_ps <= 0 || bytes <= 0.0) return (trace_opt_real){ .known = false };
+    return known_real(bytes / units_s_from_ps(duration_ps));
+}
+
+// busbw of nccl-tests: algbw x 2 (n-1)/n for all-reduce, x (n-1)/n for all-gather and reduce-scatter, x 1 for send/recv.
+static double bus_factor(collective_kind kind, uint32_t ranks)
+{
+    const double n = ranks;
+    switch (kind) {
+    case COLLECTIVE_ALL_REDUCE: return 2.0 * (n - 1.0) / n;
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_ALL_GATHER: return (n - 1.0) / n;
+    case COLLECTIVE_SEND_RECV: return 1.0;
+    case COLLECTIVE_KINDS: break;
+    }
+    SIM_ASSERT(kind < COLLECTIVE_KINDS);
+    return 0.0;
+}
+
+static void on_collective(void *owner, const step_collective *told)
+{
+    recorder *r = owner;
+    const collective_result *c = told->result;
+    const sim_time duration = c->end_ps - c->last_arrival_ps;
+    tables_write_collective(
+        r->tables,
+        &(row_collective){
+            .collective_id = collective_number(r, told->step, c->tag),
+            .step = told->step,
+            .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
+            .purpose_id = tables_name(r->tables, told->name),
+            .group_kind_id = tables_name(r->tables, "dp"),
+            .group_id = c->group,
+            .algorithm_id = tables_name(r->tables, c->kind == COLLECTIVE_SEND_RECV ? "send-recv" : "ring"),
+            .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
+            .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
+            .ranks = c->ranks,
+            .multiplicity = c->multiplicity,
+            .bytes = c->bytes,
+            .wire_bytes = c->wire_bytes,
+            .first_arrival_ps = c->first_arrival_ps,
+            .last_arrival_ps = c->last_arrival_ps,
+            .end_ps = c->end_ps,
+            .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
+            .algorithm_Bps = rate_of((double)c->bytes, duration),
+            .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
+}
+
+static void on_transfer(void *owner, uint32_t step, const collective_transfer *moved, uint32_t multiplicity)
+{
+    recorder *r = owner;
+    tables_write_transfer(r->tables,
+                          &(row_transfer){ .transfer_id = r->transfers++,
+                                           .job_id = known_int(0),
+                                           .step = known_int(step),
+                                           .collective_id = known_int(collective_number(r, step, moved->tag)),
+                                           .source_part_id = r->first_vertex_part + moved->from,
+                                           .destination_part_id = r->first_vertex_part + moved->to,
+                                           .class_id = tables_name(r->tables, "dp"),
+                                           .bytes = moved->bytes,
+                                           .multiplicity = multiplicity,
+                                           .start_ps = moved->start_ps,
+                                           .end_ps = moved->end_ps });
+}
+
+static void write_blame(recorder *r, const step_end *end, trace_opt_int lane, const unsigned __int128 *spent,
+                        unsigned __int128 total)
+{
+    for (int cause = 0; cause < BLAME_CAUSES; cause++) {
+        if (!spent[cause]) continue;
+        tables_write_blame(r->tables,
+                           &(row_blame){ .step = end->step,
+                                         .lane_id = lane,
+                                         .cause_id = tables_name(r->tables, blame_cause_words[cause]),
+                                         .idle = !blame_is_compute((blame_cause)cause),
+                                         .time_ps = (int64_t)spent[cause],
+                                         .share_ratio = (double)spent[cause] / (double)total });
+    }
+}
+
+static double compute_share(const sim_time *spent, sim_time duration)
+{
+    sim_time busy = 0;
+    for (int cause = 0; cause < BLAME_CAUSES; cause++)
+        if (blame_is_compute((blame_cause)cause)) busy += spent[cause];
+    return duration > 0 ? (double)busy / (double)duration : 0.0;
+}
+
+static void write_lanes(recorder *r, const step_end *end)
+{
+    const world *w = r->world;
+    const sim_time duration = end->end_ps - end->start_ps;
+    for (lane_id l = 0; l < w->lanes.count; l++) {
+        const sim_time *spent = blame_of_lane(end->accounts, l);
+        const uint32_t multiplicity = w->lanes.lanes[l].multiplicity;
+        unsigned __int128 times[BLAME_CAUSES];
+        for (int cause = 0; cause < BLAME_CAUSES; cause++)
+            times[cause] = (unsigned __int128)spent[cause] * multiplicity;
+        write_blame(r, end, known_int(l), times, (unsigned __int128)duration * multiplicity);
+        tables_write_gpu_sample(r->tables,
+                                &(row_gpu_sample){ .lane_id = l,
+                                                   .start_ps = end->start_ps,
+                                                   .end_ps = end->end_ps,
+                                                   .busy_ratio = compute_share(spent, duration),
+                                                   .memory_used_bytes = known_int(w->memory.total_bytes) });
+    }
+}
+
+static void write_links(recorder *r, const step_end *end)
+{
+    const topology *fabric = r->world->fabric;
+    const double duration_s = units_s_from_ps(end->end_ps - end->start_ps);
+    for (link_id l = 0; l < topology_link_count(fabric); l++) {
+        const uint64_t bytes = network_link_bytes(r->world->network, l), before = r->link_bytes[l];
+        r->link_bytes[l] = bytes;
+        if (bytes == before) continue;
+        const double rate_Bps = (double)topology_link_at(fabric, l)->rate_mBps / 1000.0;
+        tables_write_link_sample(
+            r->tables, &(row_link_sample){ .link_part_id = r->first_link_part + l,
+                                           .start_ps = end->start_ps,
+                                           .end_ps = end->end_ps,
+                                           .bytes = bytes - before,
+                                           .busy_ratio = (double)(bytes - before) / rate_Bps / duration_s });
+    }
+}
+
+static void write_step(recorder *r, const step_end *end)
+{
+    const scenario *s = r->world->scenario;
+    const uint64_t tokens = s->training.global_batch * s->training.sequence_length;
+    const double flop = llm_flop_per_token(&s->model, s->training.sequence_length, FLOP_MODEL_FULL) *
+                        (double)tokens;
+    const double peak_flop = s->cluster.node.gpu.peak_flops[s->training.precision] * s->plan.gpus *
+                             units_s_from_ps(end->end_ps - end->start_ps);
+    double executed = 0.0;
+    for (lane_id l = 0; l < r->world->lanes.count; l++)
+        executed += summary_executed_flop(r->world, l);
+    tables_write_step(r->tables, &(row_step){ .step = end->step,
+                                              .start_ps = end->start_ps,
+                                              .end_ps = end->end_ps,
+                                              .tokens = tokens,
+                                              .sequences = s->training.global_batch,
+                                              .model_flop = known_real(flop),
+                                              .mfu_ratio = known_real(flop / peak_flop),
+                                              .hfu_ratio = known_real(executed / peak_flop) });
+}
+
+static bool on_step(void *owner, const step_end *end)
+{
+    recorder *r = owner;
+    const world *w = r->world;
+    unsigned __int128 spent[BLAME_CAUSES] = { 0 }, total = 0;
+    for (lane_id l = 0; l < w->lanes.count; l++)
+        for (int cause = 0; cause < BLAME_CAUSES; cause++) {
+            const unsigned __int128 time = (unsigned __int128)blame_of_lane(end->accounts, l)[cause] *
+                                           w->lanes.lanes[l].multiplicity;
+            spent[cause] += time;
+            total += time;
+        }
+    for (int cause = 0; cause < BLAME_CAUSES; cause++)
+        r->blame_ps[cause] += spent[cause];
+    r->gpu_time_ps += total;
+    stats_add(&r->step_s, units_s_from_ps(end->end_ps - end->start_ps));
+
+    if (tables_wants(r->tables, TABLE_BLAME)) write_blame(r, end, (trace_opt_int){ 0 }, spent, total);
+    if (tables_wants(r->tables, TABLE_GPU_SAMPLE)) write_lanes(r, end);
+    if (tables_wants(r->tables, TABLE_LINK_SAMPLE)) write_links(r, end);
+    if (tables_wants(r->tables, TABLE_STEP)) write_step(r, end);
+    return !r->after_step || r->after_step(r->owner);
+}
+
+step_listener recorder_listener(recorder *r, trace_level level)
+{
+    return (step_listener){
+        .on_span = level >= tables_all[TABLE_SPAN].level ? on_span : NULL,
+        .on_collective = level >= tables_all[TABLE_COLLECTIVE].level ? on_collective : NULL,
+        .on_transfer = level >= tables_all[TABLE_TRANSFER].level ? on_transfer : NULL,
+        .on_step = on_step,
+        .owner = r,
+    };
+}
+
+// ---- Totals ----
+
+void recorder_write_summary(recorder *r, const summary_array *summary)
+{
+    for (uint32_t i = 0; i < summary->count; i++) {
+        const summary_value *v = &summary->items[i];
+        row_summary row = { .summary_id = i + 1,
+                            .job_id = known_int(0),
+                            .metric = v->metric,
+                            .unit = v->unit,
+                            .reason = v->reason,
+                            .explanation = v->explanation };
+        if (v->known) row.value = known_real(v->value);
+        tables_write_summary(r->tables, &row);
+    }
+}
+
+summary_input recorder_totals(const recorder *r)
+{
+    return (summary_input){
+        .world = r->world, .step_s = r->step_s, .blame_ps = r->blame_ps, .gpu_time_ps = r->gpu_time_ps
+    };
+}
+
+// Of a ring: a row per edge as streams, per edge and step as messages.
+static uint64_t transfers_per_step(const world *w)
+{
+    const uint64_t ranks = w->scenario->plan.data, groups = w->lanes.count / ranks;
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < w->program.collectives.count; i++) {
+        const uint64_t steps = (w->program.collectives.items[i].kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) *
+                               (ranks - 1);
+        rows += groups * ranks * (w->scenario->network.grain == GRAIN_MESSAGES ? steps : 1);
+    }
+    return rows;
+}
+
+trace_estimate recorder_estimate(const world *w)
+{
+    const uint64_t steps = w->scenario->run.steps;
+    const uint64_t lanes = w->lanes.count, ops = w->program.ops.count;
+    const uint64_t meetings = step_player_meeting_count(w->player);
+    uint64_t kernels = 0;
+    for (uint32_t c = 0; c < w->cost_count; c++)
+        kernels += w->costs[c].kernel_count;
+    trace_estimate e = { 0 };
+    e.rows[TRACE_SUMMARY] = topology_node_count(w->fabric) + topology_vertex_count(w->fabric) +
+                            topology_link_count(w->fabric) + parallel_ranks(w->lanes.sizes) + lanes + kernels;
+    // Causes that occur are few: compute in four kinds, launches and the exposed part of what is communicated.
+    const uint64_t causes = 7;
+    e.rows[TRACE_STEPS] = e.rows[TRACE_SUMMARY] +
+                          steps * (1 + causes + lanes * (1 + causes) + topology_link_count(w->fabric));
+    e.rows[TRACE_SPANS] = e.rows[TRACE_STEPS] + steps * (lanes * ops + meetings);
+    e.rows[TRACE_TRANSFERS] = e.rows[TRACE_SPANS] + steps * transfers_per_step(w);
+    e.rows[TRACE_PACKETS] = e.rows[TRACE_TRANSFERS];
+    return e;
+}

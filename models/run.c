@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/run.h"
+#include "sim/os.h"
+#include <inttypes.h>
+#include <setjmp.h>
+#include <string.h>
+
+const char *const run_state_words[] = { "running", "done", "failed", "cancelled", NULL };
+
+typedef struct run_context {
+    const run_options *options;
+    run_result *result;
+    sim_error *error;
+    catalogue catalogue;
+    scenario *scenario;
+    world *world;
+    recorder *recorder;
+    tables *tables;
+    trace *trace; // NULL: no database
+    double start_wall_s, start_cpu_s;
+    bool cancelled, failed;
+    jmp_buf escape;
+} run_context;
+
+// ---- Before the clock starts: nothing has been written yet ----
+
+static bool read_scenario(run_context *c, bool job_wanted)
+{
+    const run_options *o = c->options;
+    arena *a = c->result->arena;
+    if (!catalogue_find(a, o->catalogue_path, &c->catalogue, c->error)) return false;
+    c->scenario = arena_new(a, scenario);
+    if (!scenario_load(a, &c->catalogue, o->scenario_path, o->sets, o->set_count, c->scenario, c->error))
+        return false;
+    if (!scenario_check(c->scenario, job_wanted, c->error)) return false;
+    c->result->scenario = c->scenario;
+    return true;
+}
+
+static bool build_world(run_context *c)
+{
+    arena *a = c->result->arena;
+    const trace_level level = c->options->output_path ? (trace_level)c->scenario->run.trace : TRACE_SUMMARY;
+    if (!world_check_memory(c->scenario, &c->result->memory, c->error)) {
+        c->result->has_memory = true;
+        return false;
+    }
+    c->result->has_memory = true;
+    c->recorder = recorder_create(a);
+    const world_options options = {
+        .queue = c->options->queue,
+        .reverse_phases = c->options->reverse_phases,
+        .listener = recorder_listener(c->recorder, level),
+    };
+    if (!world_create(a, c->scenario, &options, &c->world, c->error)) return false;
+    c->result->world = c->world;
+    return true;
+}
+
+static const char *describe_plan(run_context *c)
+{
+    const plan_def *p = &c->scenario->plan;
+    return arena_format(c->result->arena, "tensor %u, pipeline %u, data %u", p->tensor, p->pipeline, p->data);
+}
+
+static void write_run(run_context *c, const char *resolved)
+{
+    const scenario *s = c->scenario;
+    char host[256], date[32];
+    os_host_name(host, sizeof(host));
+    os_date_utc(date, sizeof(date));
+    tables_write_run(c->tables, &(row_run){ .run_id = 1,
+                                            .state = run_state_words[RUN_RUNNING],
+                                            .kind = "step",
+                                            .version = WINDTUNNEL_VERSION,
+                                            .scenario = s->file,
+                                            .scenario_text = s->document.text,
+                                            .resolved = resolved,
+                                            .seed = s->run.seed,
+                                            .trace_level = trace_level_words[s->run.trace],
+                                            .engine = network_engine_words[s->network.engine],
+                                            .fold = s->run.fold == FOLD_NODE ? "node" : "none",
+                                            .model = s->model.name,
+                                            .plan = describe_plan(c),
+                                            .nodes = s->cluster.nodes,
+                                            .gpus = scenario_gpus(s),
+                                            .jobs = 1,
+                                            .ranks = s->plan.gpus,
+                                            .lanes = c->world->lanes.count,
+                                            .steps = s->run.steps });
+    tables_write_run_env(c->tables,
+                         &(row_run_env){ .run_id = 1,
+                                         .host = host,
+                                         .date_utc = date,
+                                         .compiler = WINDTUNNEL_COMPILER,
+                                         .sqlite_version = trace_library_version(),
+                                         .arguments = c->options->arguments ? c->options->arguments : "",
+                                         .cores = os_cores() });
+}
+
+// The last thing that can be refused is the output; from here on a database exists.
+static bool open_output(run_context *c)
+{
+    arena *a = c->result->arena;
+    if (c->options->output_path) {
+        const trace_level level = (trace_level)c->scenario->run.trace;
+        const trace_estimate estimate = recorder_estimate(c->world);
+        if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error)) return false;
+        const char *resolved = scenario_resolved(c->scenario, a, c->error);
+        if (!resolved) return false;
+        const trace_options options = tables_options(c->options->output_path, c->options->force, level);
+        c->trace = trace_open(a, &options, c->error);
+        if (!c->trace) return false;
+        c->tables = tables_create(a, c->trace);
+        write_run(c, resolved);
+    } else {
+        c->tables = tables_create(a, NULL);
+    }
+    recorder_describe(c->recorder, c->world, c->tables);
+    return true;
+}
+
+// ---- While the clock runs ----
+
+// False: the run is to stop.
+static bool tell_progress(run_context *c)
+{
+    if (c->trace) trace_commit_if_due(c->trace);
+    if (c->trace && !trace_ok(c->trace)) {
+        c->failed = true;
+        return false;
+    }
+    if (!c->options->progress) return true;
+    const run_progress progress = {
+        .steps_done = step_player_steps_done(c->world->player),
+        .steps = c->scenario->run.steps,
+        .events = sim_counters_of(c->world->sim).handled,
+        .wall_s = os_wall_s() - c->start_wall_s,
+    };
+    if (c->options->progress(c->options->owner, &progress)) return true;
+    c->cancelled = true;
+    return false;
+}
+
+static bool poll(void *owner)
+{
+    return !tell_progress(owner);
+}
+
+static bool after_step(void *owner)
+{
+    return tell_progress(owner);
+}
+
+// Bytes sent = bytes received, and nothing left over (DESIGN.md 2.4). Our bug if not.
+static void check_conservation(const run_context *c)
+{
+    const network_counters n = network_counters_of(c->world->network);
+    SIM_ASSERT(n.bytes_sent == n.bytes_received);
+    SIM_ASSERT(n.started == n.delivered + n.cancelled);
+    SIM_ASSERT(collectives_open_count(step_player_collectives(c->world->player)) == 0);
+    network_verify(c->world->network);
+}
+
+static bool play(run_context *c)
+{
+    world *w = c->world;
+    char waiting[256];
+    sim_set_poll(w->sim, poll, c);
+    recorder_on_step(c->recorder, after_step, c);
+    step_player_start(w->player);
+    const sim_outcome outcome = sim_run(w->sim, SIM_TIME_MAX);
+    c->result->steps_done = step_player_steps_done(w->player);
+    if (c->failed) return trace_error_of(c->trace, c->error);
+    if (c->cancelled && c->result->steps_done < c->scenario->run.steps) {
+        c->result->state = RUN_CANCELLED;
+        return true;
+    }
+    if (outcome == SIM_LIVELOCK)
+        return sim_fail(c->error, SIM_EXIT_BUG, NULL, "livelock: more than %d rounds at %" PRId64 " ps",
+                        SIM_ROUNDS_MAX, sim_now(w->sim));
+    if (!step_player_is_finished(w->player))
+        return sim_fail(c->error, SIM_EXIT_NO, NULL, "deadlock: nothing moves any more, and %s",
+                        step_player_describe_wait(w->player, waiting, sizeof(waiting)));
+    check_conservation(c);
+    c->result->state = RUN_DONE;
+    return true;
+}
+
+// ---- At the end ----
+
+static void summarise(run_context *c)
+{
+    run_result *r = c->result;
+    const summary_input totals = recorder_totals(c->recorder);
+    const double steps = (double)totals.step_s.count;
+    summary_build(r->arena, &totals, &r->summary);
+    summary_assumptions(r->arena, c->scenario, &r->assumptions);
+    for (int cause = 0; cause < BLAME_CAUSES; cause++) {
+        if (!totals.blame_ps[cause]) continue;
+        const double share = (double)totals.blame_ps[cause] / (double)totals.gpu_time_ps;
+        *array_push(&r->blame, r->arena) = (blame_share){
+            .cause = blame_cause_words[cause],
+            .idle = !blame_is_compute((blame_cause)cause),
+            .share = share,
+            .time_s = (double)totals.blame_ps[cause] * 1e-12 / steps / c->scenario->plan.gpus,
+        };
+    }
+    if (r->state == RUN_DONE) {
+        summary_digest(&r->summary, c->world->sim);
+        r->digest = sim_digest(c->world->sim);
+    }
+    recorder_write_summary(c->recorder, &r->summary);
+}
+
+static void count(run_context *c)
+{
+    const collectives_counters collectives_ = collectives_counters_of(
+        step_player_collectives(c->world->player));
+    const network_counters network_ = network_counters_of(c->world->network);
+    const sim_counters sim_ = sim_counters_of(c->world->sim);
+    c->result->counters = (run_counters){
+        .events = sim_.handled,
+        .collectives = collectives_.played,
+        .messages = collectives_.messages,
+        .plan_hits = collectives_.plan_hits,
+        .transfers = network_.delivered,
+        .bytes_sent = network_.bytes_sent,
+        .trace_rows = c->trace ? trace_rows_written(c->trace) : 0,
+        .pending_high_water = sim_.pending_high_water,
+        .arena_bytes = arena_high_water_bytes(c->result->arena),
+    };
+}
+
+static bool close_output(run_context *c)
+{
+    if (!c->trace) return true;
+    trace *t = c->trace;
+    const run_result *r = c->result;
+    tables_finish_run(c->tables, &(run_end){ .state = run_state_words[r->state],
+                                             .error = sim_failed(c->error) ? c->error->message : NULL,
+                                             .has_digest = r->state == RUN_DONE,
+                                             .digest = r->digest,
+                                             .wall_s = r->wall_s,
+                                             .cpu_s = r->cpu_s,
+                                             .peak_memory_bytes = os_peak_memory_bytes(),
+                                             .events = r->counters.events });
+    c->trace = NULL;
+    sim_error closing = { 0 };
+    if (trace_close(t, &closing)) return true;
+    c->result->state = RUN_FAILED;
+    if (!sim_failed(c->error)) *c->error = closing;
+    return false;
+}
+
+static bool execute(run_context *c)
+{
+    if (!read_scenario(c, true) || !build_world(c) || !open_output(c)) return false;
+    const bool played = play(c);
+    if (!played) c->result->state = RUN_FAILED;
+    c->result->wall_s = os_wall_s() - c->start_wall_s;
+    c->result->cpu_s = os_cpu_s() - c->start_cpu_s;
+    count(c);
+    if (played) summarise(c);
+    return close_output(c) && played;
+}
+
+static bool out_of_memory(run_context *c)
+{
+    if (c->trace) {
+        trace_abandon(c->trace);
+        c->trace = NULL;
+    }
+    if (!c->result->world) world_destroy(c->world);
+    c->result->state = RUN_FAILED;
+    return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
+}
+
+// The functions that set the escape change no variable of their own afterwards, so none can be lost by the jump.
+static bool execute_guarded(run_context *c)
+{
+    if (setjmp(c->escape)) return out_of_memory(c);
+    arena_set_escape(c->result->arena, &c->escape);
+    return execute(c);
+}
+
+static bool read_guarded(run_context *c, bool job_wanted)
+{
+    if (setjmp(c->escape)) return out_of_memory(c);
+    arena_set_escape(c->result->arena, &c->escape);
+    return read_scenario(c, job_wanted);
+}
+
+static bool begin(run_context *c, const run_options *options, run_result *result, sim_error *error)
+{
+    memset(result, 0, sizeof(*result));
+    *c = (run_context){ .options = options,
+                        .result = result,
+                        .error = error,
+                        .start_wall_s = os_wall_s(),
+                        .start_cpu_s = os_cpu_s() };
+    result->arena = arena_create("run");
+    return result->arena || sim_fail(error, SIM_EXIT_INPUT, NULL, "out of memory");
+}
+
+bool run_load(const run_options *options, bool job_wanted, run_result *result, sim_error *error)
+{
+    run_context c;
+    if (!begin(&c, options, result, error)) return false;
+    const bool good = read_guarded(&c, job_wanted);
+    arena_set_escape(result->arena, NULL);
+    return good;
+}
+
+bool run_execute(const run_options *options, run_result *result, sim_error *error)
+{
+    run_context c;
+    if (!begin(&c, options, result, error)) return false;
+    const bool good = execute_guarded(&c);
+    arena_set_escape(result->arena, NULL);
+    return good;
+}
+
+void run_free(run_result *result)
+{
+    world_destroy((world *)result->world);
+    arena_destroy(result->arena);
+    memset(result, 0, sizeof(*result));
+}
