@@ -64,10 +64,15 @@ static int open_database(trace *t)
     if (code == SQLITE_OK) code = sqlite3_extended_result_codes(t->db, 1);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(t->db, BUSY_TIMEOUT_MS);
     if (code == SQLITE_OK) code = set_journal_mode(t->db, "PRAGMA journal_mode = WAL", "wal");
-    // NORMAL loses at most the last second at a power cut and nothing at a crash of the program.
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(t->db, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000", NULL, NULL,
-                            NULL);
+    // NORMAL loses at most the last second at a power cut and nothing at a crash of the program. The version is
+    // set once more so that a log is written: where no log fits, no run should start.
+    if (code == SQLITE_OK) {
+        char sql[120];
+        snprintf(sql, sizeof sql,
+                 "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA user_version = %d",
+                 (int)t->options.user_version);
+        code = sqlite3_exec(t->db, sql, NULL, NULL, NULL);
+    }
     for (uint32_t i = 0; i < t->options.table_count && code == SQLITE_OK; i++) {
         if (!trace_wants(t, i)) continue;
         t->inserts[i] = trace_file_prepare_insert(t->db, &t->options.tables[i]);
@@ -100,7 +105,7 @@ trace *trace_open(arena *a, const trace_options *options, sim_error *error)
     if (code != SQLITE_OK) {
         trace_file_fail(error, "keep a log beside", t->options.path, code, t->db);
         close_database(t);
-        os_remove(t->options.path); // best effort: the failure is told already
+        (void)trace_file_remove(a, t->options.path); // the failure is told already
         return NULL;
     }
     t->last_commit_s = os_wall_s();

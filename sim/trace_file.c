@@ -323,7 +323,7 @@ static bool may_write(arena *a, const trace_options *options, sim_error *error)
 }
 
 // A log that was left behind would be played into whatever database bears the name it was written for.
-static bool remove_with_logs(arena *a, const char *path)
+bool trace_file_remove(arena *a, const char *path)
 {
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
@@ -336,7 +336,7 @@ static bool remove_with_logs(arena *a, const char *path)
 static bool take_place(arena *a, const char *partial, const char *path, sim_error *error)
 {
     // A rename replaces in one go, but the old log must not meet the new file, so the old file goes first.
-    if (!remove_with_logs(a, path))
+    if (!trace_file_remove(a, path))
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\" and its logs: %s", path,
                         strerror(errno));
     if (os_rename(partial, path)) return true;
@@ -347,10 +347,10 @@ bool trace_file_create(arena *a, const trace_options *options, sim_error *error)
 {
     if (!may_write(a, options, error)) return false;
     const char *partial = arena_format(a, "%s.partial", options->path);
-    if (!remove_with_logs(a, partial)) // what a killed run left
+    if (!trace_file_remove(a, partial)) // what a killed run left
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": \"%s\" is in the way: %s",
                         options->path, partial, strerror(errno));
     bool made = create_partial(partial, options, error) && take_place(a, partial, options->path, error);
-    if (!made) remove_with_logs(a, partial);
+    if (!made) trace_file_remove(a, partial);
     return made;
 }

@@ -7,6 +7,7 @@
 // Makes the database, complete but for its rows, under the name PATH.partial, then gives it its own. On
 // failure (exit code 2) neither remains, and a file that was to be replaced is still there.
 bool trace_file_create(arena *a, const trace_options *options, sim_error *error);
+bool trace_file_remove(arena *a, const char *path); // with its logs; false: something is left, errno says why
 
 // Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's. doing:
 // "write".
