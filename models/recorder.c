@@ -117,9 +117,6 @@ static void describe_ranks(recorder *r)
     }
 }
 
-static const char *const kernel_class_words[] = { "matmul", "attention forward", "attention backward",
-                                                  "elementwise" };
-
 static uint64_t ranks_with_costs(const world *w, const pass_costs *costs, double *clock_ratio)
 {
     uint64_t ranks = 0;
