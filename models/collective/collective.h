@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/collective/collective.h: plays plans on a network. A group is an ordered list of endpoints; a collective on it
-// starts when its last member has arrived, and every member is told at its end. Plans are cached by (kind, ranks, bytes,
-// grain). Bytes of every collective are checked against its plan at its end.
+// starts when its last member has arrived, and its owner is told at its end. Plans are cached by (kind, ranks, bytes).
+// Bytes of every collective are checked against its plan at its end.
+//
+// Grains: messages: the library's base time passes, then every message is a transfer of its own, started when its sender's
+// previous one is delivered and the data it passes on has been received. streams: one request with all edges.
+//
+// Digest: one record per collective, times its multiplicity: kind, node of the first member, ranks, start (last arrival),
+// end, bytes, label. The node rather than the member, so that folding the equal groups inside a node does not show.
 #pragma once
 #include "models/collective/choose.h"
 #include "models/network/network.h"
@@ -14,15 +20,15 @@ typedef struct group_def {
     const vertex_id *members; // in ring order; copied
     uint32_t count;
     uint32_t multiplicity; // how many such groups this one stands for
-    const char *label;     // "dp", "tp", ...
+    const char *label;     // "dp", "tp", ...; copied
 } group_def;
 
 typedef struct collective_request {
-    collective_kind kind;
+    collective_kind kind; // SEND_RECV: in groups of two, from member 0 to member 1
     group_id group;
     uint64_t bytes;      // as plan.h defines them
     uint32_t tag;        // the owner's number
-    int forced_protocol; // collective_protocol or -1
+    int forced_protocol; // collective_protocol, or PROTOCOL_AUTO
 } collective_request;
 
 typedef struct collective_result { // what the owner is told, and what the trace records
@@ -32,24 +38,25 @@ typedef struct collective_result { // what the owner is told, and what the trace
     collective_protocol protocol;
     collective_grain grain;
     uint32_t ranks, multiplicity;
-    uint64_t bytes, wire_bytes; // wire: payload over all edges (conserved), x 1 / payload_ratio not included
+    uint64_t bytes,
+        wire_bytes; // wire: payload over all edges of one instance; the protocol's flags are not in it
     sim_time first_arrival_ps, last_arrival_ps, end_ps;
     uint32_t last_member; // position of the last to arrive; ties: the least position
 } collective_result;
 
-typedef void collective_done(void *owner, const collective_result *result);
+typedef void collective_done(void *owner, const collective_result *result); // may open and arrive at others
 // Told for each finished message or stream edge of a collective when set (trace level transfers).
 typedef struct collective_transfer {
     uint32_t tag;
     vertex_id from, to;
-    uint64_t bytes;
+    uint64_t bytes; // payload
     sim_time start_ps, end_ps;
 } collective_transfer;
 typedef void collective_moved(void *owner, const collective_transfer *transfer);
 
 typedef struct collectives_options {
-    const collective_terms *terms;
-    collective_grain grain; // what is asked for: streams or messages
+    const collective_terms *terms; // kept, not copied
+    collective_grain grain;        // what is asked for: streams or messages
     collective_done *done;
     collective_moved *moved; // may be NULL
     void *owner;
@@ -58,15 +65,21 @@ typedef struct collectives_options {
 collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options);
 group_id collectives_add_group(collectives *c, const group_def *def);
 uint32_t collectives_group_count(const collectives *c);
-const group_def *collectives_group(const collectives *c, group_id g);
-// An instance waits for arrivals of every member. Groups of one member end at once when it arrives (still an event).
-uint32_t collective_open(collectives *c, const collective_request *request); // its number
-void collective_arrive(collectives *c, uint32_t collective, uint32_t member);
-// The time it would take alone from its last arrival (closed form of the plan on the ideal network), for show and tests.
+const group_def *collectives_group(const collectives *c,
+                                   group_id g); // valid until the next collectives_add_group()
+// An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
+// ends in the instant in which its member arrives (still an event).
+uint32_t collective_open(collectives *c, const collective_request *request);
+void collective_arrive(collectives *c, uint32_t collective, uint32_t member); // each member once
+// The time it would take alone from its last arrival on the ideal network, for show and tests (collective.c).
 double collective_predict_s(collectives *c, const collective_request *request);
 
 typedef struct collectives_counters {
-    uint64_t played, messages, plans, plan_hits;
+    uint64_t played, messages; // instances ended; transfers asked of the network
+    uint64_t plans,
+        plan_hits; // plans built; instances opened beyond the first of each (kind, group, bytes, protocol)
+    uint64_t
+        network_bytes; // of all ended instances, flags included, x multiplicity: what the network delivered for them
 } collectives_counters;
 collectives_counters collectives_counters_of(const collectives *c);
 uint32_t collectives_open_count(const collectives *c); // instances not yet ended (deadlock reports)

@@ -1,52 +1,43 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/network/network.h: the interface that all network engines share (DESIGN.md 5). A client asks for a transfer of one
 // edge, or for a stream of many edges that moves at the pace of its slowest edge, and is told when it is delivered.
-// The engine keeps counters of bytes per link. Engines: ideal (alpha + bytes/rate, no contention).
+// The engine keeps counters of bytes per link. Engines: ideal (ideal_network.c: alpha + bytes/rate, no contention).
 #pragma once
 #include "models/ids.h"
 #include "models/network/topology.h"
 #include "sim/engine.h"
 
 typedef enum network_engine { ENGINE_IDEAL, ENGINE_FLUID, ENGINE_PACKET, ENGINE_AUTO } network_engine;
-extern const char *const network_engine_words[]; // "ideal", "fluid", "packet", "auto"
+extern const char *const network_engine_words[]; // "ideal", "fluid", "packet", "auto"; ends with NULL
 
 typedef struct network_edge {
-    vertex_id from, to;
-    uint64_t bytes; // payload that crosses this edge
+    vertex_id from, to;  // GPUs or NICs, not the same
+    uint64_t bytes;      // that cross this edge, as the links see them
+    sim_time latency_ps; // software latency on this edge, all its steps together, beside the path's delay
 } network_edge;
 
 typedef struct network_request {
     const network_edge *edges; // copied
     uint32_t edge_count;       // 1: a plain transfer
-    sim_time
-        latency_ps; // software latency charged once beside the path's delay (NCCL's alpha; all steps of a stream)
-    uint32_t
-        delay_crossings; // how often the path's delay is charged: 1 for a transfer, the number of steps for a stream
-    uint64_t rate_cap_mBps; // 0: none
-    uint32_t weight;        // of the sharing; 1
-    uint32_t queue_pairs;   // per connection; 1
-    uint32_t
-        multiplicity; // how many equal requests elsewhere this one stands for (folding); counters multiply; >= 1
-    uint16_t client; // who is told
-    uint32_t tag;    // the client's own number
+    sim_time latency_ps;       // software latency of the whole request, charged once, before its edges
+    uint32_t delay_crossings;  // times a path's delay is charged: 1 for a transfer, the steps of a stream
+    uint64_t rate_cap_mBps;    // of each edge; 0: none
+    uint32_t weight;           // of the sharing, >= 1
+    uint32_t queue_pairs;      // per connection, >= 1
+    uint32_t multiplicity;     // equal requests this one stands for (folding), >= 1; counters multiply
+    uint16_t client;           // who is told
+    uint64_t tag;              // the client's own number
 } network_request;
 
 typedef struct network network;
-typedef void network_delivered(void *owner, uint32_t tag, transfer_id id);
-
-// The table of functions behind the interface; one constant per engine.
-typedef struct network_ops {
-    const char *name;
-    transfer_id (*start)(network *n,
-                         const network_request *request); // delivery is an event, also for zero bytes
-    void (*cancel)(network *n, transfer_id id);
-    void (*verify)(const network *n); // whole-structure check; asserts
-} network_ops;
+typedef void network_delivered(void *owner, uint64_t tag, transfer_id id); // id is stale already
 
 network *network_create_ideal(arena *a, sim *s, const topology *t);
 uint16_t network_add_client(network *n, network_delivered *delivered, void *owner);
-transfer_id network_start(network *n, const network_request *request);
-void network_cancel(network *n, transfer_id id); // its bytes are not counted as delivered
+transfer_id network_start(network *n,
+                          const network_request *request); // delivery is an event, also of zero bytes
+void network_cancel(network *n,
+                    transfer_id id); // must be in flight; its bytes count neither as sent nor as received
 bool network_in_flight(const network *n, transfer_id id);
 const topology *network_topology(const network *n);
 network_engine network_engine_of(const network *n);
@@ -54,9 +45,9 @@ network_engine network_engine_of(const network *n);
 typedef struct network_counters {
     uint64_t started, delivered, cancelled; // requests
     uint64_t bytes_sent, bytes_received;    // of edges, x multiplicity; equal at rest (conservation)
-    uint32_t in_flight_high_water;
+    uint32_t in_flight, in_flight_high_water;
 } network_counters;
 network_counters network_counters_of(const network *n);
 uint64_t network_link_bytes(const network *n,
-                            link_id l); // payload carried so far by finished transfers, x multiplicity
-void network_verify(const network *n);
+                            link_id l); // carried so far by finished requests, x multiplicity
+void network_verify(const network *n);  // whole-structure check, conservation at rest; asserts

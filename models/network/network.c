@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/network/network_internal.h"
+
+const char *const network_engine_words[] = { "ideal", "fluid", "packet", "auto", NULL };
+
+network *network_create(arena *a, sim *s, const topology *t, const network_ops *ops, void *state)
+{
+    network *n = arena_new(a, network);
+    *n = (network){ .ops = ops, .arena = a, .sim = s, .topology = t, .state = state, .free_transfer = NO_ID };
+    for (uint32_t i = 0; i < EDGE_BLOCK_SIZES; i++)
+        n->free_edges[i] = NO_ID;
+    n->link_bytes = arena_array(a, uint64_t, topology_link_count(t));
+    return n;
+}
+
+uint16_t network_add_client(network *n, network_delivered *delivered, void *owner)
+{
+    SIM_ASSERT(n->clients.count < UINT16_MAX);
+    *array_push(&n->clients, n->arena) = (network_client){ .delivered = delivered, .owner = owner };
+    return (uint16_t)(n->clients.count - 1);
+}
+
+// Edges live in blocks of powers of two; a free block links to the next through the `from` of its first edge. So a request
+// costs no allocation once as many of its size have been in flight before.
+static uint32_t block_size_of(uint32_t count)
+{
+    uint32_t size = 0;
+    while ((UINT32_C(1) << size) < count)
+        size++;
+    return size;
+}
+
+static uint32_t take_edges(network *n, uint32_t count)
+{
+    uint32_t size = block_size_of(count), block = n->free_edges[size];
+    if (block == NO_ID) {
+        block = n->edges.count;
+        array_reserve(&n->edges, n->arena, UINT32_C(1) << size);
+        n->edges.count += UINT32_C(1) << size;
+    } else {
+        n->free_edges[size] = n->edges.items[block].from;
+    }
+    return block;
+}
+
+static void give_edges(network *n, uint32_t block, uint32_t count)
+{
+    uint32_t size = block_size_of(count);
+    n->edges.items[block].from = n->free_edges[size];
+    n->free_edges[size] = block;
+}
+
+static uint32_t take_transfer(network *n)
+{
+    uint32_t slot = n->free_transfer;
+    if (slot == NO_ID) {
+        slot = n->transfers.count;
+        array_push(&n->transfers, n->arena);
+    } else {
+        n->free_transfer = n->transfers.items[slot].next_free;
+    }
+    return slot;
+}
+
+static void give_transfer(network *n, uint32_t slot)
+{
+    transfer *t = &n->transfers.items[slot];
+    give_edges(n, t->edges, t->edge_count);
+    t->generation++;
+    t->next_free = n->free_transfer;
+    n->free_transfer = slot;
+    n->counters.in_flight--;
+}
+
+static uint64_t bytes_of(const network *n, const transfer *t)
+{
+    uint64_t bytes = 0;
+    for (uint32_t e = 0; e < t->edge_count; e++)
+        bytes += network_edges(n, t)[e].bytes;
+    return bytes * t->multiplicity;
+}
+
+static void check_request(const network *n, const network_request *r)
+{
+    SIM_ASSERT(r->edge_count > 0 && r->edge_count <= UINT32_C(1) << 30);
+    SIM_ASSERT(r->latency_ps >= 0 && r->weight > 0 && r->queue_pairs > 0 && r->multiplicity > 0);
+    SIM_ASSERT(r->client < n->clients.count);
+    for (uint32_t e = 0; e < r->edge_count; e++)
+        SIM_ASSERT(r->edges[e].from != r->edges[e].to && r->edges[e].latency_ps >= 0);
+}
+
+transfer_id network_start(network *n, const network_request *request)
+{
+    check_request(n, request);
+    uint32_t slot = take_transfer(n), edges = take_edges(n, request->edge_count);
+    memcpy(&n->edges.items[edges], request->edges, request->edge_count * sizeof *request->edges);
+    transfer *t = &n->transfers.items[slot];
+    *t = (transfer){ .generation = t->generation + 1,
+                     .edges = edges,
+                     .edge_count = request->edge_count,
+                     .delay_crossings = request->delay_crossings,
+                     .weight = request->weight,
+                     .queue_pairs = request->queue_pairs,
+                     .multiplicity = request->multiplicity,
+                     .latency_ps = request->latency_ps,
+                     .rate_cap_mBps = request->rate_cap_mBps,
+                     .tag = request->tag,
+                     .client = request->client };
+    transfer_id id = { .index1 = slot + 1, .generation = t->generation };
+    n->counters.started++;
+    n->counters.bytes_sent += bytes_of(n, t);
+    if (++n->counters.in_flight > n->counters.in_flight_high_water)
+        n->counters.in_flight_high_water = n->counters.in_flight;
+    n->ops->start(n, slot);
+    return id;
+}
+
+static void count_links(network *n, const transfer *t)
+{
+    link_id path[TOPOLOGY_PATH_MAX];
+    for (uint32_t e = 0; e < t->edge_count; e++) {
+        const network_edge *edge = &network_edges(n, t)[e];
+        uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
+        for (uint32_t i = 0; i < links; i++)
+            n->link_bytes[path[i]] += edge->bytes * t->multiplicity;
+    }
+}
+
+void network_finish(network *n, uint32_t slot)
+{
+    const transfer t = n->transfers.items[slot]; // a copy: the client may start others, which moves the slots
+    n->counters.delivered++;
+    n->counters.bytes_received += bytes_of(n, &t);
+    count_links(n, &t);
+    give_transfer(n, slot);
+    const network_client *client = &n->clients.items[t.client];
+    client->delivered(client->owner, t.tag, (transfer_id){ .index1 = slot + 1, .generation = t.generation });
+}
+
+bool network_in_flight(const network *n, transfer_id id)
+{
+    if (id.index1 == 0) return false;
+    SIM_ASSERT(id.index1 <= n->transfers.count);
+    return n->transfers.items[id.index1 - 1].generation == id.generation;
+}
+
+void network_cancel(network *n, transfer_id id)
+{
+    SIM_ASSERT(network_in_flight(n, id));
+    uint32_t slot = id.index1 - 1;
+    n->ops->cancel(n, slot);
+    n->counters.cancelled++;
+    n->counters.bytes_sent -= bytes_of(n, &n->transfers.items[slot]);
+    give_transfer(n, slot);
+}
+
+const topology *network_topology(const network *n)
+{
+    return n->topology;
+}
+
+network_engine network_engine_of(const network *n)
+{
+    return n->ops->engine;
+}
+
+network_counters network_counters_of(const network *n)
+{
+    return n->counters;
+}
+
+uint64_t network_link_bytes(const network *n, link_id l)
+{
+    SIM_ASSERT(l < topology_link_count(n->topology));
+    return n->link_bytes[l];
+}
+
+void network_verify(const network *n)
+{
+    const network_counters *c = &n->counters;
+    uint32_t in_flight = 0, free = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < n->transfers.count; i++) {
+        const transfer *t = &n->transfers.items[i];
+        if (t->generation % 2 == 0) continue;
+        in_flight++;
+        bytes += bytes_of(n, t);
+    }
+    for (uint32_t slot = n->free_transfer; slot != NO_ID; slot = n->transfers.items[slot].next_free) {
+        SIM_ASSERT(n->transfers.items[slot].generation % 2 == 0);
+        free++;
+    }
+    SIM_ASSERT(in_flight == c->in_flight && in_flight + free == n->transfers.count);
+    SIM_ASSERT(c->started == c->delivered + c->cancelled + in_flight);
+    SIM_ASSERT(c->bytes_sent == c->bytes_received + bytes); // conservation: at rest, sent = received
+    n->ops->verify(n);
+}
