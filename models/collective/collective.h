@@ -45,7 +45,7 @@ typedef struct collective_result { // what the owner is told, and what the trace
 } collective_result;
 
 typedef void collective_done(void *owner, const collective_result *result); // may open and arrive at others
-// Told for each finished message or stream edge of a collective when set (trace level transfers).
+// Told for each finished message or stream edge of a collective when set (trace level transfers); opens none.
 typedef struct collective_transfer {
     uint32_t tag;
     vertex_id from, to;

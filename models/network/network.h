@@ -34,10 +34,10 @@ typedef void network_delivered(void *owner, uint64_t tag, transfer_id id); // id
 
 network *network_create_ideal(arena *a, sim *s, const topology *t);
 uint16_t network_add_client(network *n, network_delivered *delivered, void *owner);
-transfer_id network_start(network *n,
-                          const network_request *request); // delivery is an event, also of zero bytes
-void network_cancel(network *n,
-                    transfer_id id); // must be in flight; its bytes count neither as sent nor as received
+// Delivery is an event, also of zero bytes.
+transfer_id network_start(network *n, const network_request *request);
+// It must be in flight; its bytes then count neither as sent nor as received.
+void network_cancel(network *n, transfer_id id);
 bool network_in_flight(const network *n, transfer_id id);
 const topology *network_topology(const network *n);
 network_engine network_engine_of(const network *n);
@@ -48,6 +48,6 @@ typedef struct network_counters {
     uint32_t in_flight, in_flight_high_water;
 } network_counters;
 network_counters network_counters_of(const network *n);
-uint64_t network_link_bytes(const network *n,
-                            link_id l); // carried so far by finished requests, x multiplicity
-void network_verify(const network *n);  // whole-structure check, conservation at rest; asserts
+// Carried so far by finished requests, x multiplicity.
+uint64_t network_link_bytes(const network *n, link_id l);
+void network_verify(const network *n); // whole-structure check, conservation at rest; asserts
