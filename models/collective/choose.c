@@ -77,6 +77,24 @@ static double predicted_s(const protocol_terms *terms, collective_kind kind, uin
            edge_bytes / rate_Bps;
 }
 
+// Sends up to this size go by LL inside a node, larger ones and those over the network by Simple, whatever is forced for
+// rings. NVIDIA/nccl src/enqueue.cc, NCCL_P2P_LL_THRESHOLD (16,384 bytes per channel; LL buffers for network peers are off
+// by default). Channels are not modelled: as for one.
+static const uint64_t send_recv_ll_bytes = 16384;
+
+//     T = base + hop + S / (B ratio), as above with one step.
+static collective_choice choose_send_recv(const collective_terms *terms, uint64_t bytes,
+                                          const path_facts *hop)
+{
+    bool ll = bytes <= send_recv_ll_bytes && hop->class != LINK_NETWORK;
+    collective_choice choice = { .protocol = ll ? PROTOCOL_LL : PROTOCOL_SIMPLE,
+                                 .base_ps = terms->send_recv_base_ps };
+    const protocol_terms *protocol = &terms->ring[choice.protocol];
+    choice.predicted_s = units_s_from_ps(choice.base_ps) + units_s_from_ps(protocol->hop_ps[hop->class]) +
+                         (double)bytes / ((double)hop->rate_mBps / 1e3 * protocol->payload_ratio);
+    return choice;
+}
+
 static bool considered(collective_protocol protocol, const path_facts *hop)
 {
     return protocol != PROTOCOL_LL128 || hop->class != LINK_PCIE;
@@ -88,14 +106,7 @@ collective_choice collective_choose(const collective_terms *terms, collective_ki
     SIM_ASSERT(ranks > 0 && kind < COLLECTIVE_KINDS && forced >= PROTOCOL_AUTO && forced < PROTOCOLS);
     if (ranks == 1) return (collective_choice){ .protocol = PROTOCOL_SIMPLE };
     SIM_ASSERT(slowest_hop->rate_mBps > 0);
-    if (kind == COLLECTIVE_SEND_RECV) {
-        double rate_Bps = (double)slowest_hop->rate_mBps / 1e3 * terms->ring[PROTOCOL_SIMPLE].payload_ratio;
-        double hop_s = units_s_from_ps(terms->ring[PROTOCOL_SIMPLE].hop_ps[slowest_hop->class]);
-        return (collective_choice){ .protocol = PROTOCOL_SIMPLE,
-                                    .base_ps = terms->send_recv_base_ps,
-                                    .predicted_s = units_s_from_ps(terms->send_recv_base_ps) + hop_s +
-                                                   (double)bytes / rate_Bps };
-    }
+    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, bytes, slowest_hop);
     collective_choice best = { .predicted_s = INFINITY };
     for (int i = 0; i < PROTOCOLS; i++) {
         collective_protocol protocol = (collective_protocol)i;

@@ -38,7 +38,7 @@ typedef struct collective_choice {
 // forced: a collective_protocol, or PROTOCOL_AUTO for the least predicted time (ties: the later of LL, LL128, Simple).
 // slowest_hop: the least rate and the widest class between neighbours. LL128 is only considered where every hop is NVLink
 // or the network (it needs stores of 128 bytes to arrive whole, which PCIe between GPUs does not promise); forced, it is
-// taken, as NCCL does. Send-recv is always Simple. One rank alone costs nothing.
+// taken, as NCCL does. Send-recv has a rule of its own (choose.c). One rank alone costs nothing.
 collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
                                     uint64_t bytes, const path_facts *slowest_hop, int forced);
 // Bytes on the wire for a payload: payload / ratio, rounded up.

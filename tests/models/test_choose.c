@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/near.h"
+
+#include "models/collective/choose.h"
+#include "sim/array.h"
+#include "tests/support/nccl_terms.h"
+
+static const path_facts nvlink = { .rate_mBps = UINT64_C(431700000000000), .class = LINK_NVLINK };
+static const path_facts pcie = { .rate_mBps = UINT64_C(24300000000000), .class = LINK_PCIE };
+static const path_facts network_hop = { .rate_mBps = UINT64_C(48300000000000), .class = LINK_NETWORK };
+
+struct choice_case {
+    const char *name;
+    collective_kind kind;
+    uint32_t ranks;
+    uint64_t bytes;
+    const path_facts *hop;
+    int forced;
+    collective_protocol want;
+    double want_s;
+};
+static const struct choice_case choices[] = {
+    // 6.613e-6 + 14 x 0.607e-6 + 14/8 x 65537 / (431.7e9 / 2); LL128 would take 41.0 us, Simple 56.4 us
+    { "small: LL", COLLECTIVE_ALL_REDUCE, 8, 65537, &nvlink, PROTOCOL_AUTO, PROTOCOL_LL, 1.5642340050961314e-05 },
+    // 14.009e-6 + 14 x 1.907e-6 + 14/8 x 2.9e7 / (431.7e9 x 120/128); LL 250 us, Simple 173.7 us
+    { "middle: LL128", COLLECTIVE_ALL_REDUCE, 8, 29000000, &nvlink, PROTOCOL_AUTO, PROTOCOL_LL128,
+      1.661027223380434e-4 },
+    // 8.419e-6 + 14 x 3.407e-6 + 14/8 x 1.337e9 / 431.7e9
+    { "large: Simple", COLLECTIVE_ALL_REDUCE, 8, 1337000000, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
+      5.475968748899699e-3 },
+    // 8.419e-6 + 6 x 5.701e-6 + 6/4 x 2.1e6 / 24.3e9; LL128 would take 167 us but is not for PCIe
+    { "no LL128 over PCIe", COLLECTIVE_ALL_REDUCE, 4, 2100000, &pcie, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
+      1.7225462962962963e-4 },
+    { "LL128 over PCIe when forced", COLLECTIVE_ALL_REDUCE, 4, 2100000, &pcie, PROTOCOL_LL128, PROTOCOL_LL128,
+      1.672986049382716e-4 },
+    // 14.009e-6 + 15 x 4.013e-6 + 15/16 x 7.7e6 / (48.3e9 x 120/128)
+    { "all-gather between nodes", COLLECTIVE_ALL_GATHER, 16, 7700000, &network_hop, PROTOCOL_AUTO, PROTOCOL_LL128,
+      2.3362428985507246e-4 },
+    // 6.613e-6 + 15 x 2.711e-6 + 15/16 x 9001 / (48.3e9 / 2)
+    { "reduce-scatter between nodes", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_AUTO, PROTOCOL_LL,
+      4.762741770186335e-5 },
+    { "Simple when forced", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_SIMPLE, PROTOCOL_SIMPLE,
+      2.1875870885093167e-4 },
+    // 5.303e-6 + 3.407e-6 + 9173641 / 431.7e9
+    { "send-recv in a node", COLLECTIVE_SEND_RECV, 2, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
+      2.9960037062775074e-05 },
+    // 5.303e-6 + 0.607e-6 + 16384 / (431.7e9 / 2)
+    { "send-recv, small", COLLECTIVE_SEND_RECV, 2, 16384, &nvlink, PROTOCOL_SIMPLE, PROTOCOL_LL, 5.985904563354181e-06 },
+    // 5.303e-6 + 3.407e-6 + 16385 / 431.7e9
+    { "send-recv, a byte more", COLLECTIVE_SEND_RECV, 2, 16385, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
+      8.747954598100533e-06 },
+    // 5.303e-6 + 14.011e-6 + 16384 / 48.3e9
+    { "send-recv between nodes, small", COLLECTIVE_SEND_RECV, 2, 16384, &network_hop, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
+      1.965321325051760e-05 },
+    { "one rank costs nothing", COLLECTIVE_ALL_REDUCE, 1, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE, 0 },
+};
+
+static void choice_is_as_by_hand(void **state)
+{
+    const struct choice_case *c = *state;
+    collective_choice got = collective_choose(&test_terms, c->kind, c->ranks, c->bytes, c->hop, c->forced);
+    assert_int_equal(got.protocol, c->want);
+    assert_near(got.predicted_s, c->want_s, 1e-9);
+    sim_time base_ps = test_terms.ring[c->want].base_ps;
+    if (c->kind == COLLECTIVE_SEND_RECV) base_ps = test_terms.send_recv_base_ps;
+    assert_int_equal(got.base_ps, c->ranks == 1 ? 0 : base_ps);
+}
+
+static void ties_go_to_the_later(void **state)
+{
+    (void)state;
+    collective_terms equal = { .name = "equal" };
+    for (int i = 0; i < PROTOCOLS; i++)
+        equal.ring[i] = test_terms.ring[PROTOCOL_LL];
+    collective_choice got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO);
+    assert_int_equal(got.protocol, PROTOCOL_SIMPLE);
+    equal.ring[PROTOCOL_SIMPLE].base_ps++;
+    got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO);
+    assert_int_equal(got.protocol, PROTOCOL_LL128);
+    got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &pcie, PROTOCOL_AUTO);
+    assert_int_equal(got.protocol, PROTOCOL_LL);
+}
+
+struct wire_case {
+    const char *name;
+    double ratio;
+    uint64_t payload, want;
+};
+static const struct wire_case wires[] = {
+    { "LL doubles", 0.5, 4097, 8194 },
+    { "a line of LL128", 0.9375, 120, 128 },
+    { "rounded up", 0.9375, 121, 130 }, // 129.07
+    { "nothing", 0.9375, 0, 0 },
+    { "Simple is exact beyond 2^53", 1, UINT64_C(9007199254740993), UINT64_C(9007199254740993) },
+};
+
+static void wire_bytes_round_up(void **state)
+{
+    const struct wire_case *c = *state;
+    assert_true(protocol_wire_bytes(&(protocol_terms){ .payload_ratio = c->ratio }, c->payload) == c->want);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[ARRAY_COUNT(choices) + ARRAY_COUNT(wires) + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(choices); i++)
+        tests[n++] = (struct CMUnitTest){ choices[i].name, choice_is_as_by_hand, NULL, NULL, (void *)&choices[i] };
+    for (size_t i = 0; i < ARRAY_COUNT(wires); i++)
+        tests[n++] = (struct CMUnitTest){ wires[i].name, wire_bytes_round_up, NULL, NULL, (void *)&wires[i] };
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(ties_go_to_the_later);
+    SIM_ASSERT(n == ARRAY_COUNT(tests));
+    return cmocka_run_group_tests_name("choose", tests, NULL, NULL);
+}
