@@ -397,7 +397,8 @@ static double edge_time_s(const collectives *c, const shape *s, const plan *p, u
 // size on edges of unequal speed.
 double collective_predict_s(collectives *c, const collective_request *request)
 {
-    const shape *s = &c->shapes.items[find_shape(c, request)];
+    const uint32_t found = find_shape(c, request); // before c->shapes.items is read: it may move
+    const shape *s = &c->shapes.items[found];
     const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
     if (p->steps == 0) return 0;
     double longest_s = 0;

@@ -21,7 +21,8 @@ struct choice_case {
 };
 static const struct choice_case choices[] = {
     // 6.613e-6 + 14 x 0.607e-6 + 14/8 x 65537 / (431.7e9 / 2); LL128 would take 41.0 us, Simple 56.4 us
-    { "small: LL", COLLECTIVE_ALL_REDUCE, 8, 65537, &nvlink, PROTOCOL_AUTO, PROTOCOL_LL, 1.5642340050961314e-05 },
+    { "small: LL", COLLECTIVE_ALL_REDUCE, 8, 65537, &nvlink, PROTOCOL_AUTO, PROTOCOL_LL,
+      1.5642340050961314e-05 },
     // 14.009e-6 + 14 x 1.907e-6 + 14/8 x 2.9e7 / (431.7e9 x 120/128); LL 250 us, Simple 173.7 us
     { "middle: LL128", COLLECTIVE_ALL_REDUCE, 8, 29000000, &nvlink, PROTOCOL_AUTO, PROTOCOL_LL128,
       1.661027223380434e-4 },
@@ -34,25 +35,27 @@ static const struct choice_case choices[] = {
     { "LL128 over PCIe when forced", COLLECTIVE_ALL_REDUCE, 4, 2100000, &pcie, PROTOCOL_LL128, PROTOCOL_LL128,
       1.672986049382716e-4 },
     // 14.009e-6 + 15 x 4.013e-6 + 15/16 x 7.7e6 / (48.3e9 x 120/128)
-    { "all-gather between nodes", COLLECTIVE_ALL_GATHER, 16, 7700000, &network_hop, PROTOCOL_AUTO, PROTOCOL_LL128,
-      2.3362428985507246e-4 },
+    { "all-gather between nodes", COLLECTIVE_ALL_GATHER, 16, 7700000, &network_hop, PROTOCOL_AUTO,
+      PROTOCOL_LL128, 2.3362428985507246e-4 },
     // 6.613e-6 + 15 x 2.711e-6 + 15/16 x 9001 / (48.3e9 / 2)
-    { "reduce-scatter between nodes", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_AUTO, PROTOCOL_LL,
-      4.762741770186335e-5 },
-    { "Simple when forced", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_SIMPLE, PROTOCOL_SIMPLE,
-      2.1875870885093167e-4 },
+    { "reduce-scatter between nodes", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_AUTO,
+      PROTOCOL_LL, 4.762741770186335e-5 },
+    { "Simple when forced", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_SIMPLE,
+      PROTOCOL_SIMPLE, 2.1875870885093167e-4 },
     // 5.303e-6 + 3.407e-6 + 9173641 / 431.7e9
     { "send-recv in a node", COLLECTIVE_SEND_RECV, 2, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
       2.9960037062775074e-05 },
     // 5.303e-6 + 0.607e-6 + 16384 / (431.7e9 / 2)
-    { "send-recv, small", COLLECTIVE_SEND_RECV, 2, 16384, &nvlink, PROTOCOL_SIMPLE, PROTOCOL_LL, 5.985904563354181e-06 },
+    { "send-recv, small", COLLECTIVE_SEND_RECV, 2, 16384, &nvlink, PROTOCOL_SIMPLE, PROTOCOL_LL,
+      5.985904563354181e-06 },
     // 5.303e-6 + 3.407e-6 + 16385 / 431.7e9
     { "send-recv, a byte more", COLLECTIVE_SEND_RECV, 2, 16385, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
       8.747954598100533e-06 },
     // 5.303e-6 + 14.011e-6 + 16384 / 48.3e9
-    { "send-recv between nodes, small", COLLECTIVE_SEND_RECV, 2, 16384, &network_hop, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
-      1.965321325051760e-05 },
-    { "one rank costs nothing", COLLECTIVE_ALL_REDUCE, 1, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE, 0 },
+    { "send-recv between nodes, small", COLLECTIVE_SEND_RECV, 2, 16384, &network_hop, PROTOCOL_AUTO,
+      PROTOCOL_SIMPLE, 1.965321325051760e-05 },
+    { "one rank costs nothing", COLLECTIVE_ALL_REDUCE, 1, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
+      0 },
 };
 
 static void choice_is_as_by_hand(void **state)
@@ -72,7 +75,8 @@ static void ties_go_to_the_later(void **state)
     collective_terms equal = { .name = "equal" };
     for (int i = 0; i < PROTOCOLS; i++)
         equal.ring[i] = test_terms.ring[PROTOCOL_LL];
-    collective_choice got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO);
+    collective_choice got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink,
+                                              PROTOCOL_AUTO);
     assert_int_equal(got.protocol, PROTOCOL_SIMPLE);
     equal.ring[PROTOCOL_SIMPLE].base_ps++;
     got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO);
@@ -105,7 +109,8 @@ int main(void)
     struct CMUnitTest tests[ARRAY_COUNT(choices) + ARRAY_COUNT(wires) + 1];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(choices); i++)
-        tests[n++] = (struct CMUnitTest){ choices[i].name, choice_is_as_by_hand, NULL, NULL, (void *)&choices[i] };
+        tests[n++] = (struct CMUnitTest){ choices[i].name, choice_is_as_by_hand, NULL, NULL,
+                                          (void *)&choices[i] };
     for (size_t i = 0; i < ARRAY_COUNT(wires); i++)
         tests[n++] = (struct CMUnitTest){ wires[i].name, wire_bytes_round_up, NULL, NULL, (void *)&wires[i] };
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(ties_go_to_the_later);
