@@ -51,10 +51,8 @@ const bind_row llm_binds[] = {
     BIND_END,
 };
 
-static const sim_place *place_of(const bind_reader *r, const void *field)
-{
-    return r ? bind_place_of(r, field) : NULL;
-}
+// Where the key that filled a field of the model stands; no place for a model that came from no file.
+#define PLACE_OF(field_) (r ? bind_place_of(r, &model->field_) : NULL)
 
 static uint64_t nearest_multiple(uint64_t value, uint64_t of)
 {
@@ -74,27 +72,27 @@ static uint32_t nearest_divisor(uint32_t value, uint32_t wanted)
 bool llm_complete(llm_def *model, const bind_reader *r, sim_error *error)
 {
     if (!model->head_size && model->hidden % model->heads) {
-        sim_fail(error, SIM_EXIT_INPUT, place_of(r, &model->heads),
-                 "%u heads do not divide a hidden size of %" PRIu64, model->heads, model->hidden);
+        sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(heads), "%u heads do not divide a hidden size of %" PRIu64,
+                 model->heads, model->hidden);
         return sim_hint(error, "hidden: %" PRIu64 ", or write head_size",
                         nearest_multiple(model->hidden, model->heads));
     }
     if (!model->head_size) model->head_size = model->hidden / model->heads;
     if (model->heads * model->head_size > LLM_ATTENTION_WIDTH_MAX) {
-        sim_fail(error, SIM_EXIT_INPUT, place_of(r, &model->head_size),
+        sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(head_size),
                  "%u heads x head_size %" PRIu64 " = %" PRIu64 " are above %" PRIu64, model->heads,
                  model->head_size, model->heads * model->head_size, LLM_ATTENTION_WIDTH_MAX);
         return sim_hint(error, "head_size: %" PRIu64, LLM_ATTENTION_WIDTH_MAX / model->heads);
     }
     if (model->position == POSITION_ROPE && model->head_size % 2) {
-        sim_fail(error, SIM_EXIT_INPUT, place_of(r, &model->head_size),
+        sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(head_size),
                  "rotary positions turn pairs, so a head size of %" PRIu64 " cannot be odd",
                  model->head_size);
         return sim_hint(error, "head_size: %" PRIu64, model->head_size + 1);
     }
     if (!model->kv_heads) model->kv_heads = model->heads;
     if (model->heads % model->kv_heads) {
-        sim_fail(error, SIM_EXIT_INPUT, place_of(r, &model->kv_heads), "kv_heads %u does not divide heads %u",
+        sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(kv_heads), "kv_heads %u does not divide heads %u",
                  model->kv_heads, model->heads);
         return sim_hint(error, "kv_heads: %u", nearest_divisor(model->heads, model->kv_heads));
     }
