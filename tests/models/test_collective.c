@@ -324,6 +324,7 @@ static void plans_are_built_once(void **state)
     for (int grain = 0; grain < 2; grain++) {
         bench *b = bench_create(1, WIRING_SWITCH, (collective_grain)grain, false, NULL);
         group_id first = add_group(b, 4, 0, 1, 1), second = add_group(b, 4, 4, 1, 1);
+        size_t used_bytes = 0;
         for (uint32_t round = 0; round < 3; round++) {
             open_all(b, first, COLLECTIVE_ALL_REDUCE, 1000, PROTOCOL_AUTO, 0);
             open_all(b, first, COLLECTIVE_ALL_REDUCE, 1000, PROTOCOL_AUTO,
@@ -333,6 +334,9 @@ static void plans_are_built_once(void **state)
             open_all(b, first, COLLECTIVE_ALL_REDUCE, 1001, PROTOCOL_AUTO, 4);
             sim_run(b->s, SIM_TIME_MAX);
             check_rest(b);
+            // all that an instance needs is used again: nothing is allocated after the first round
+            if (round > 0) assert_int_equal(arena_used_bytes(b->a), used_bytes);
+            used_bytes = arena_used_bytes(b->a);
         }
         collectives_counters c = collectives_counters_of(b->c);
         assert_int_equal(c.played, 15);
@@ -342,6 +346,30 @@ static void plans_are_built_once(void **state)
         assert_int_equal(c.messages, grain == GRAIN_STREAMS ? 15 : 3 * 4 * 27);
         bench_destroy(b);
     }
+}
+
+// Requests whose hash keys are the same (groups 0 and 1 differ in bit 32, rings of 4 and of 5 ranks in bit 36) are still
+// told apart.
+static void equal_keys_are_told_apart(void **state)
+{
+    (void)state;
+    bench *b = bench_create(1, WIRING_SWITCH, GRAIN_STREAMS, false, NULL);
+    group_id first = add_group(b, 4, 0, 1, 1), second = add_group(b, 4, 4, 1, 1),
+             third = add_group(b, 5, 0, 1, 1);
+    const uint64_t other = UINT64_C(1000) ^ UINT64_C(1) << 32, third_bytes = UINT64_C(1000) ^ UINT64_C(1)
+                                                                                                  << 36;
+    open_all(b, first, COLLECTIVE_ALL_GATHER, 1000, PROTOCOL_SIMPLE, 0);
+    open_all(b, second, COLLECTIVE_ALL_GATHER, other, PROTOCOL_SIMPLE, 1);
+    open_all(b, third, COLLECTIVE_ALL_GATHER, third_bytes, PROTOCOL_SIMPLE, 2);
+    sim_run(b->s, SIM_TIME_MAX);
+    check_rest(b);
+    assert_int_equal(collectives_counters_of(b->c).plan_hits, 0);
+    assert_int_equal(collectives_counters_of(b->c).plans, 3);
+    assert_int_equal(b->results[0].wire_bytes, 3 * 1000);
+    assert_int_equal(b->results[1].wire_bytes, 3 * other);
+    assert_int_equal(b->results[2].wire_bytes, 4 * third_bytes);
+    assert_int_equal(b->results[1].last_member, 0);
+    bench_destroy(b);
 }
 
 // Every message is told with its own start and end; a stream's edges with those of the whole.
@@ -469,7 +497,7 @@ static void folding_does_not_show(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(hands) + 8];
+    struct CMUnitTest tests[ARRAY_COUNT(hands) + 9];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(hands); i++)
         tests[n++] = (struct CMUnitTest){ hands[i].name, time_is_as_by_hand, NULL, NULL, (void *)&hands[i] };
@@ -478,6 +506,7 @@ int main(void)
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(starts_with_the_last_arrival);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(groups_are_kept);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(plans_are_built_once);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(equal_keys_are_told_apart);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(transfers_are_told);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(results_do_not_depend_on_the_order);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(folding_does_not_show);
