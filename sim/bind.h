@@ -6,9 +6,12 @@
 // Refused at the key, with the nearest valid choice: unknown keys, missing required keys, a wrong kind of node, wrong or
 // missing units, numbers out of range, NaN, overflow, unknown words of an enumeration, keys whose model is not built.
 //
-// Provenance: in a catalogue file a mapping may carry "source:" and "grade:" (measured | vendor | assumed) for every
-// number in it and below, and any number may be written { value: 80 GB, source: "...", grade: vendor }. Each number
-// read is recorded with its source and grade.
+// Provenance: in a part (a catalogue file, or a mapping in its place) a mapping may carry "source:" and "grade:"
+// (measured | vendor | assumed) for every number in it and below, and any number anywhere may be written
+// { value: 80 GB, source: "...", grade: vendor }. Each number read is recorded with its source and grade.
+//
+// Quotes: "400 Gb/s" is fine, for a number with a unit is a text in YAML anyway; a bare number, true or false in quotes is
+// refused. An empty value, null and ~ are "no value" and refused.
 #pragma once
 #include "sim/arena.h"
 #include "sim/array.h"
@@ -44,10 +47,11 @@ typedef struct bind_points {
 
 typedef struct bind_reader bind_reader;
 typedef struct bind_row bind_row;
-// Reads a part (a catalogue entry) into out: node is a name to look up or a mapping. Given to bind_reader_create().
+// Reads a part (a catalogue entry) into out: node is a name to look up or a mapping. Given to bind_reader_create(). It
+// finds the part's mapping and hands it to bind_read_part().
 typedef bool bind_part_reader(bind_reader *r, const bind_row *row, const doc_node *node, void *out,
                               sim_error *error);
-// An extra check of a row's value after it has been read; NULL: none.
+// An extra check of a row's value after it has been read from node; not called where the key was not written.
 typedef bool bind_check(const void *field, const doc_node *node, sim_error *error);
 
 struct bind_row {
@@ -141,23 +145,31 @@ typedef struct bind_provenance { // one number that was read
 } bind_provenance;
 ARRAY_OF(bind_provenance, bind_provenance_array);
 
+const char *bind_grade_name(bind_grade grade); // "measured", "vendor", "assumed"; "" for none
+
+// part may be NULL: then a part is always a mapping.
 bind_reader *bind_reader_create(arena *a, bind_part_reader *part, void *owner);
 void *bind_reader_owner(const bind_reader *r);
 arena *bind_reader_arena(const bind_reader *r);
 const bind_provenance_array *bind_reader_provenance(const bind_reader *r);
-// Where each field of the struct was written, for cross-checks: the place of the key that filled field, or of the
-// mapping that should have had it; NULL when nothing is known.
-const sim_place *bind_place_of(const bind_reader *r, const void *field);
+// Where a field was written, for cross-checks: the place of the key that filled it, or of the mapping that should have had
+// it; NULL when nothing is known. A struct and its first field have one address, so the type of field counts.
+#define bind_place_of(r, field) bind_place_of_sized((r), (field), sizeof(*(field)))
+const sim_place *bind_place_of_sized(const bind_reader *r, const void *field, size_t size);
 
-// Reads a mapping into out (zeroed first). path is the prefix for provenance ("" at the top).
+// Reads a mapping into out: every bound field is set, to its default or zero where the key is missing. path is the prefix
+// for messages and provenance ("" at the top).
 bool bind_read(bind_reader *r, const bind_row *rows, const doc_node *node, const char *path, void *out,
                sim_error *error);
-// Forgets places and provenance of a struct that is copied elsewhere: records them for the copy as well.
+// For a bind_part_reader: reads the part that row stands for from the mapping that was found for it, under the path of
+// that row. A part that was named (rather than given in place) inherits no source.
+bool bind_read_part(bind_reader *r, const bind_row *row, const doc_node *mapping, void *out,
+                    sim_error *error);
+// A struct that was read is copied elsewhere: places and provenance are recorded for the copy as well.
 void bind_moved(bind_reader *r, const void *from, const void *to, size_t size);
-// Writes value as YAML with every default written out; numbers read back to the same bits; sources where recorded.
+// Writes value as YAML with every default written out; numbers read back to the same bits; sources where recorded. What was
+// not written and has no default is left out. r may be NULL (no sources). Failures stay in out, for its owner to check.
 void bind_write(const bind_reader *r, const bind_row *rows, const void *value, int indent, FILE *out);
-// The nearest of words to text by edit distance (insert, delete, replace, swap), or NULL when none is near.
-const char *bind_nearest(const char *text, const char *const *words, uint32_t count);
-// Calls back for every key with its full path, in table order, depth first.
+// Calls back for every key with its full path ("cluster.node.gpu.memory"; "[]" behind a list), in table order, depth first.
 void bind_list_keys(const bind_row *rows, const char *path,
                     void (*each)(void *owner, const char *path, const bind_row *row), void *owner);

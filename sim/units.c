@@ -79,6 +79,9 @@ static const kind_def kinds[] = {
     [UNIT_LENGTH] = { "a length", "m", "30 m", length_units, ARRAY_COUNT(length_units) },
 };
 
+// Not even a percentage: a count stands alone.
+static const kind_def count_kind = { "a whole number", "", "12", NULL, 0 };
+
 const char *units_base(unit_kind kind)
 {
     SIM_ASSERT((size_t)kind < ARRAY_COUNT(kinds));
@@ -226,7 +229,7 @@ static const unit_def *find_unit(const kind_def *kind, const char *text, const c
 {
     static const unit_def one = { "", 0, 0, 1, false };
     char shown[WORDS_SHOWN_SIZE];
-    bool bare = kind == &kinds[UNIT_NONE];
+    bool bare = !*kind->base;
     if (!*unit && bare) return &one;
     if (!*unit) {
         sim_fail(error, SIM_EXIT_INPUT, where, "%s needs a unit, such as \"%s\"", kind->noun, kind->example);
@@ -290,23 +293,23 @@ static exact_result exact_product(const decimal *number, const unit_def *unit, i
     return EXACT;
 }
 
-// The shared part of the exact readers: whole_name and the greatest value differ.
-static bool parse_whole(unit_kind kind, int shift, const char *whole_name, u128 greatest, const char *text,
-                        bool *negative, u128 *out, const sim_place *where, sim_error *error)
+// The shared part of the exact readers. whole_name says whole what.
+static bool parse_whole(const kind_def *kind, int shift, const char *whole_name, u128 greatest,
+                        const char *text, bool *negative, u128 *out, const sim_place *where, sim_error *error)
 {
     char shown[WORDS_SHOWN_SIZE];
     decimal number;
     const char *unit_text;
-    if (!scan(&kinds[kind], text, &number, &unit_text, where, error)) return false;
-    const unit_def *unit = find_unit(&kinds[kind], text, unit_text, where, error);
+    if (!scan(kind, text, &number, &unit_text, where, error)) return false;
+    const unit_def *unit = find_unit(kind, text, unit_text, where, error);
     if (!unit) return false;
     if (number.many_digits)
         return sim_fail(error, SIM_EXIT_INPUT, where, "\"%s\" has more than %d digits",
                         words_show(shown, text), DIGITS_MAX);
     exact_result result = exact_product(&number, unit, shift, out);
     if (result == EXACT_FRACTION)
-        return sim_fail(error, SIM_EXIT_INPUT, where, "%s is not a whole number of %s",
-                        words_show(shown, text), whole_name);
+        return sim_fail(error, SIM_EXIT_INPUT, where, "%s is not a whole number%s", words_show(shown, text),
+                        whole_name);
     if (result == EXACT_TOO_LARGE || *out > greatest) return fail_range(text, where, error);
     *negative = number.negative && *out != 0;
     return true;
@@ -316,23 +319,35 @@ bool units_parse_ps(const char *text, sim_time *value_ps, const sim_place *where
 {
     u128 ticks;
     bool negative;
-    if (!parse_whole(UNIT_TIME, 12, "picoseconds", INT64_MAX, text, &negative, &ticks, where, error))
+    if (!parse_whole(&kinds[UNIT_TIME], 12, " of picoseconds", INT64_MAX, text, &negative, &ticks, where,
+                     error))
         return false;
     *value_ps = negative ? -(sim_time)ticks : (sim_time)ticks;
     return true;
 }
 
-bool units_parse_bytes(const char *text, uint64_t *value_bytes, const sim_place *where, sim_error *error)
+static bool parse_unsigned(const kind_def *kind, const char *whole_name, const char *text, uint64_t *value,
+                           const sim_place *where, sim_error *error)
 {
-    u128 bytes;
+    u128 whole;
     bool negative;
-    if (!parse_whole(UNIT_BYTES, 0, "bytes", UINT64_MAX, text, &negative, &bytes, where, error)) return false;
+    if (!parse_whole(kind, 0, whole_name, UINT64_MAX, text, &negative, &whole, where, error)) return false;
     if (negative) {
         char shown[WORDS_SHOWN_SIZE];
         return sim_fail(error, SIM_EXIT_INPUT, where, "%s is negative", words_show(shown, text));
     }
-    *value_bytes = (uint64_t)bytes;
+    *value = (uint64_t)whole;
     return true;
+}
+
+bool units_parse_bytes(const char *text, uint64_t *value_bytes, const sim_place *where, sim_error *error)
+{
+    return parse_unsigned(&kinds[UNIT_BYTES], " of bytes", text, value_bytes, where, error);
+}
+
+bool units_parse_count(const char *text, uint64_t *value, const sim_place *where, sim_error *error)
+{
+    return parse_unsigned(&count_kind, "", text, value, where, error);
 }
 
 // ---- numbers to text

@@ -34,6 +34,8 @@ bool units_parse(unit_kind kind, const char *text, double *value, const sim_plac
 // refuses a fraction of a tick ("0.3 ps") and what exceeds int64/uint64.
 bool units_parse_ps(const char *text, sim_time *value_ps, const sim_place *where, sim_error *error);
 bool units_parse_bytes(const char *text, uint64_t *value_bytes, const sim_place *where, sim_error *error);
+// A count: a whole number without a unit, exact; 1e6 is one too.
+bool units_parse_count(const char *text, uint64_t *value, const sim_place *where, sim_error *error);
 
 // A number for people: "1.234 ms", "80.0 GB", "451 GB/s", "312 TFLOP/s"; four significant digits. Returns buffer.
 char *units_format(unit_kind kind, double value, char *buffer, size_t size);

@@ -100,7 +100,7 @@ static void numbers_are_read(void **state)
 
 struct refuse_case {
     unit_kind kind;
-    char how; // 'd': double, 'p': picoseconds, 'b': bytes
+    char how; // 'd': double, 'p': picoseconds, 'b': bytes, 'c': count
     const char *text, *message, *hint;
 };
 #define LONG_NUMBER                                                                                          \
@@ -170,6 +170,13 @@ static const struct refuse_case refuse_cases[] = {
     { UNIT_BYTES, 'b', "-3 GB", "-3 GB is negative", "" },
     { UNIT_BYTES, 'b', "18446744073709551616 B", "\"18446744073709551616 B\" is out of range", "" },
     { UNIT_BYTES, 'b', "1e38 PiB", "\"1e38 PiB\" is out of range", "" },
+    { UNIT_NONE, 'c', "2.5", "2.5 is not a whole number", "" },
+    { UNIT_NONE, 'c', "1e-1", "1e-1 is not a whole number", "" },
+    { UNIT_NONE, 'c', "-3", "-3 is negative", "" },
+    { UNIT_NONE, 'c', "1e20", "\"1e20\" is out of range", "" },
+    { UNIT_NONE, 'c', "100 %", "\"100 %\" is not a bare number",
+      "here a number stands without a unit, such as \"12\"" },
+    { UNIT_NONE, 'c', "eight", "\"eight\" is not a number", "a whole number is written like \"12\"" },
     { UNIT_BYTES, 'b', "much", "\"much\" is not a number", "a size is written like \"80 GB\"" },
 };
 
@@ -182,7 +189,8 @@ static void mistakes_are_refused(void **state)
     uint64_t bytes = 35;
     bool ok = c->how == 'd'   ? units_parse(c->kind, c->text, &value, &place, &error)
               : c->how == 'p' ? units_parse_ps(c->text, &ps, &place, &error)
-                              : units_parse_bytes(c->text, &bytes, &place, &error);
+              : c->how == 'b' ? units_parse_bytes(c->text, &bytes, &place, &error)
+                              : units_parse_count(c->text, &bytes, &place, &error);
     assert_false(ok);
     assert_string_equal(error.message, c->message);
     assert_string_equal(error.hint, c->hint);
@@ -244,6 +252,24 @@ static void bytes_are_exact(void **state)
         uint64_t got = 0;
         bool whole = rows[i].want != 0 || strcmp(rows[i].text, "-0 B") == 0;
         assert_int_equal(units_parse_bytes(rows[i].text, &got, &place, &error), whole);
+        assert_true(got == rows[i].want);
+    }
+}
+
+static void counts_are_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t want;
+    } rows[] = {
+        { "0", 0 },   { "18446744073709551615", UINT64_MAX }, { "1e6", 1000000 }, { "2.50e1", 25 },
+        { "007", 7 },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        sim_error error = { 0 };
+        uint64_t got = 3;
+        assert_true(units_parse_count(rows[i].text, &got, &place, &error));
         assert_true(got == rows[i].want);
     }
 }
@@ -403,10 +429,11 @@ static void wire_times_are_exact(void **state)
 int main(void)
 {
     enum { PARSE = ARRAY_COUNT(parse_cases), REFUSE = ARRAY_COUNT(refuse_cases) };
-    enum { FORMAT = ARRAY_COUNT(format_cases), PLAIN = 8 };
+    enum { FORMAT = ARRAY_COUNT(format_cases), PLAIN = 9 };
     struct CMUnitTest tests[PARSE + REFUSE + FORMAT + PLAIN] = {
         cmocka_unit_test(times_are_exact),
         cmocka_unit_test(bytes_are_exact),
+        cmocka_unit_test(counts_are_exact),
         cmocka_unit_test(binary_bytes_and_ticks_are_written),
         cmocka_unit_test(exact_text_reads_back_to_the_same_bits),
         cmocka_unit_test(every_kind_reads_its_own_example),
