@@ -104,9 +104,47 @@ static void wire_bytes_round_up(void **state)
     assert_true(protocol_wire_bytes(&(protocol_terms){ .payload_ratio = c->ratio }, c->payload) == c->want);
 }
 
+// ---- the catalogue's keys ----
+
+static bool read_terms(arena *a, const char *yaml, collective_terms *out, sim_error *error)
+{
+    document doc;
+    if (!document_parse(a, "terms.yaml", yaml, strlen(yaml), NULL, &doc, error)) return false;
+    bind_reader *reader = bind_reader_create(a, NULL, NULL);
+    return bind_read(reader, collective_terms_binds, doc.root, "", out, error);
+}
+
+static const char terms_yaml[] =
+    "name: test\n"
+    "send_recv_base: 5.303 us\n"
+    "ring:\n"
+    "  ll: { base: 6.613 us, nvlink: 607 ns, pcie: 1013 ns, network: 2711 ns, payload_ratio: 0.5 }\n"
+    "  ll128: { base: 14.009 us, nvlink: 1907 ns, pcie: 2503 ns, network: 4013 ns, "
+    "payload_ratio: 0.9375 }\n"
+    "  simple: { base: 8.419 us, nvlink: 3407 ns, pcie: 5701 ns, network: 14011 ns, "
+    "payload_ratio: 1 }\n";
+
+static void keys_fill_their_fields(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    sim_error error = { 0 };
+    collective_terms got;
+    if (!read_terms(a, terms_yaml, &got, &error)) fail_msg("%s", error.message);
+    assert_string_equal(got.name, "test");
+    assert_int_equal(got.send_recv_base_ps, test_terms.send_recv_base_ps);
+    for (int i = 0; i < PROTOCOLS; i++) {
+        assert_int_equal(got.ring[i].base_ps, test_terms.ring[i].base_ps);
+        for (int class = 0; class < LINK_CLASSES; class ++)
+            assert_int_equal(got.ring[i].hop_ps[class], test_terms.ring[i].hop_ps[class]);
+        assert_near(got.ring[i].payload_ratio, test_terms.ring[i].payload_ratio, 1e-15);
+    }
+    arena_destroy(a);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(choices) + ARRAY_COUNT(wires) + 1];
+    struct CMUnitTest tests[ARRAY_COUNT(choices) + ARRAY_COUNT(wires) + 2];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(choices); i++)
         tests[n++] = (struct CMUnitTest){ choices[i].name, choice_is_as_by_hand, NULL, NULL,
@@ -114,6 +152,7 @@ int main(void)
     for (size_t i = 0; i < ARRAY_COUNT(wires); i++)
         tests[n++] = (struct CMUnitTest){ wires[i].name, wire_bytes_round_up, NULL, NULL, (void *)&wires[i] };
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(ties_go_to_the_later);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(keys_fill_their_fields);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("choose", tests, NULL, NULL);
 }
