@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sim/error.h"
 #include "sim/check.h"
+#include "sim/words.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,32 +11,6 @@ enum { QUOTE_CHARACTERS = 120, CUT_LENGTH = 3 };
 static const char cut_mark[CUT_LENGTH + 1] = "...";
 
 _Static_assert(4 * QUOTE_CHARACTERS + 2 * CUT_LENGTH < sizeof((sim_error *)0)->line_text, "quote fits");
-
-// Length in bytes of the UTF-8 character at text, of which left bytes can be read; 0 when the bytes are none
-// (overlong forms, surrogates and values above U+10FFFF are none: The Unicode Standard, table 3-7).
-static size_t utf8_length(const char *text, size_t left)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    unsigned char least = 0x80, greatest = 0xbf; // of the second byte
-    size_t length;
-    if (s[0] < 0x80) return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf)
-        length = 2;
-    else if (s[0] >= 0xe0 && s[0] <= 0xef)
-        length = 3;
-    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-        length = 4;
-    else
-        return 0;
-    if (s[0] == 0xe0) least = 0xa0;
-    if (s[0] == 0xed) greatest = 0x9f;
-    if (s[0] == 0xf0) least = 0x90;
-    if (s[0] == 0xf4) greatest = 0x8f;
-    if (length > left || s[1] < least || s[1] > greatest) return 0;
-    for (size_t i = 2; i < length; i++)
-        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
-    return length;
-}
 
 // A terminal obeys C0 and C1 controls: a message that quotes the user's bytes must not carry them.
 static bool is_control(const char *text, size_t length)
@@ -48,7 +23,7 @@ static bool is_control(const char *text, size_t length)
 // UTF-8 counts as one character per byte.
 static size_t copy_printable(const char *text, size_t left, char *out, size_t *written)
 {
-    size_t length = utf8_length(text, left);
+    size_t length = words_character_length(text, left);
     if (length == 0 || is_control(text, length)) {
         *out = '?';
         *written = 1;
@@ -122,7 +97,7 @@ static uint32_t count_characters(const char *text, size_t length)
 {
     uint32_t count = 0;
     for (size_t at = 0; at < length; count++) {
-        size_t step = utf8_length(text + at, length - at);
+        size_t step = words_character_length(text + at, length - at);
         at += step ? step : 1;
     }
     return count;

@@ -71,6 +71,30 @@ const char *words_nearest(const char *text, const char *const *words, uint32_t c
     return nearest;
 }
 
+size_t words_character_length(const char *text, size_t left)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned char least = 0x80, greatest = 0xbf; // of the second byte
+    size_t length;
+    if (s[0] < 0x80) return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf)
+        length = 2;
+    else if (s[0] >= 0xe0 && s[0] <= 0xef)
+        length = 3;
+    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+        length = 4;
+    else
+        return 0;
+    if (s[0] == 0xe0) least = 0xa0;
+    if (s[0] == 0xed) greatest = 0x9f;
+    if (s[0] == 0xf0) least = 0x90;
+    if (s[0] == 0xf4) greatest = 0x8f;
+    if (length > left || s[1] < least || s[1] > greatest) return 0;
+    for (size_t i = 2; i < length; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
+    return length;
+}
+
 char *words_show(char buffer[static WORDS_SHOWN_SIZE], const char *text)
 {
     size_t out = 0, chars = 0;

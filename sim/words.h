@@ -14,3 +14,6 @@ const char *words_nearest(const char *text, const char *const *words, uint32_t c
 char *words_show(char buffer[static WORDS_SHOWN_SIZE], const char *text);
 // "a, b, c": up to limit words, then "and 7 more". Returns buffer.
 char *words_list(char *buffer, size_t size, const char *const *words, uint32_t count, uint32_t limit);
+// Length in bytes of the UTF-8 character at text, of which left bytes can be read; 0 when the bytes are none (overlong
+// forms, surrogates and values above U+10FFFF are none: The Unicode Standard, table 3-7).
+size_t words_character_length(const char *text, size_t left);

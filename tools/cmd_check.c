@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// windtunnel check: is a scenario sound, and does the job fit into memory?
+#include "tools/command.h"
+
+typedef struct check_options {
+    scenario_options scenario;
+} check_options;
+
+static const option options[] = { SCENARIO_OPTIONS(check_options, scenario), OPTION_END };
+
+static void print_verdict(arena *a, const run_result *r)
+{
+    const scenario *s = r->scenario;
+    if (!s->has_model) {
+        printf("ok: a cluster without a job: %s\n", answer_cluster(a, s));
+        return;
+    }
+    printf("ok: %s; %s; %s of %s of each GPU in use\n", answer_job(a, s), answer_plan(a, s),
+           output_bytes(a, (double)r->memory.total_bytes),
+           output_bytes(a, (double)s->cluster.node.gpu.memory_bytes));
+}
+
+static void print_json(arena *a, const run_result *r)
+{
+    const scenario *s = r->scenario;
+    json j = json_make(stdout);
+    json_object(&j, NULL);
+    json_text(&j, "scenario", s->file);
+    json_bool(&j, "ok", true);
+    json_text(&j, "cluster", answer_cluster(a, s));
+    json_text(&j, "job", s->has_model ? answer_job(a, s) : NULL);
+    json_text(&j, "plan", s->has_model ? answer_plan(a, s) : NULL);
+    if (s->has_model) answer_memory_json(&j, s, &r->memory);
+    json_close(&j);
+}
+
+// The fabric is built as well: a cluster that cannot be wired is unsound.
+static bool check(const run_options *wanted, run_result *r, sim_error *error)
+{
+    if (!run_load(wanted, false, r, error)) return false;
+    if (!world_build_fabric(r->arena, r->scenario, error)) return false;
+    if (!r->scenario->has_model) return true;
+    r->has_memory = true;
+    return world_check_memory(r->scenario, &r->memory, error);
+}
+
+static int run(const command_call *call)
+{
+    check_options o = { 0 };
+    text_list words;
+    int exit_code;
+    if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
+    sim_error error = { 0 };
+    const char *path = command_one_word(&words, "the scenario", &error);
+    if (!path) return command_fail(call->arena, &error, o.scenario.json, NULL);
+
+    run_result r = { 0 };
+    const run_options wanted = command_run_options(&o.scenario, path);
+    if (!check(&wanted, &r, &error))
+        exit_code = command_fail(call->arena, &error, o.scenario.json, r.has_memory ? &r : NULL);
+    else if (o.scenario.json)
+        print_json(call->arena, &r);
+    else
+        print_verdict(call->arena, &r);
+    run_free(&r);
+    return error.exit_code;
+}
+
+const command command_check = {
+    .name = "check",
+    .usage = "SCENARIO [options]",
+    .purpose = "Reads a scenario, checks it and says whether the job fits into memory",
+    .explanation = "",
+    .examples = "  windtunnel check scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n",
+    .options = options,
+    .run = run,
+};

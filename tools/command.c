@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tools/command.h"
+#include "sim/words.h"
+#include <inttypes.h>
+
+void command_print_help(const command *c, FILE *out)
+{
+    fprintf(out, "usage: windtunnel %s %s\n\n%s\n%s\n", c->name, c->usage, c->purpose, c->explanation);
+    options_print(c->options, out);
+    fprintf(out, "\nexamples:\n%s", c->examples);
+}
+
+bool command_parse(const command_call *call, void *out, const bool *json, text_list *words, int *exit_code)
+{
+    sim_error error = { 0 };
+    bool help;
+    const bool fine = options_parse(call->arena, call->command->options, call->arguments, call->count, out,
+                                    words, &help, &error);
+    if (help) {
+        command_print_help(call->command, stdout);
+        *exit_code = SIM_EXIT_OK;
+        return false;
+    }
+    if (!fine) *exit_code = command_fail(call->arena, &error, *json, NULL);
+    return fine;
+}
+
+const char *command_one_word(const text_list *words, const char *what, sim_error *error)
+{
+    char shown[WORDS_SHOWN_SIZE];
+    if (words->count == 1) return words->items[0];
+    if (words->count == 0) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "%s is missing", what);
+        sim_hint(error, "--help shows how the command is used");
+    } else {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "one word too many: \"%s\"",
+                 words_show(shown, words->items[1]));
+        sim_hint(error, "the command wants one word, %s", what);
+    }
+    return NULL;
+}
+
+int command_fail(arena *a, const sim_error *error, bool json, const run_result *memory)
+{
+    fflush(stdout);
+    sim_error_print(error, stderr);
+    if (memory) {
+        fputc('\n', stderr);
+        answer_memory(a, memory->scenario, &memory->memory, stderr);
+    }
+    if (json) {
+        struct json j = json_make(stdout);
+        json_object(&j, NULL);
+        json_error(&j, error);
+        if (memory) answer_memory_json(&j, memory->scenario, &memory->memory);
+        json_close(&j);
+    }
+    return error->exit_code;
+}
+
+run_options command_run_options(const scenario_options *options, const char *scenario_path)
+{
+    return (run_options){
+        .scenario_path = scenario_path,
+        .sets = options->sets.items,
+        .set_count = options->sets.count,
+        .catalogue_path = options->catalogue,
+    };
+}
+
+// ---- parts of answers
+
+const char *answer_cluster(arena *a, const scenario *s)
+{
+    const node_def *node = &s->cluster.node;
+    return arena_format(a, "%u x %s in %u x %s", scenario_gpus(s), node->gpu.name, s->cluster.nodes, node->name);
+}
+
+const char *answer_job(arena *a, const scenario *s)
+{
+    const char *part = s->plan.gpus < scenario_gpus(s) ? arena_format(a, "%u of ", s->plan.gpus) : "";
+    return arena_format(a, "%s on %s%s", s->model.name, part, answer_cluster(a, s));
+}
+
+const char *answer_plan(arena *a, const scenario *s)
+{
+    static const char *const shardings[] = { "no sharding", "zero-1", "zero-2", "zero-3" };
+    static const char *const recomputes[] = { "no recompute", "selective recompute", "full recompute" };
+    const plan_def *p = &s->plan;
+    const training_def *t = &s->training;
+    const char *tensor = p->tensor > 1 ? arena_format(a, "tensor %u, ", p->tensor) : "";
+    const char *pipeline = p->pipeline > 1 ? arena_format(a, "pipeline %u, ", p->pipeline) : "";
+    const uint64_t micro_batches = scenario_micro_batches(s);
+    return arena_format(a, "%s%sdata %u, %s, %s, %s micro-batch%s of %s x %s tokens, %s", tensor, pipeline,
+                        p->data, shardings[p->sharding], recomputes[p->recompute],
+                        output_count(a, micro_batches), micro_batches == 1 ? "" : "es",
+                        output_count(a, t->micro_batch), output_count(a, t->sequence_length),
+                        dtype_words[t->precision]);
+}
+
+void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out)
+{
+    static const table_column columns[] = { { "memory of a GPU", false }, { "bytes", true }, { "", true }, { "share", true } };
+    const double capacity = (double)s->cluster.node.gpu.memory_bytes;
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t part = 0; part < MEMORY_PARTS; part++) {
+        table_cell(&t, "%s", memory_part_words[part]);
+        table_cell(&t, "%s", output_count(a, need->bytes[part]));
+        table_cell(&t, "%s", output_bytes(a, (double)need->bytes[part]));
+        table_cell(&t, "%s", output_percent(a, (double)need->bytes[part] / capacity));
+    }
+    table_cell(&t, "total");
+    table_cell(&t, "%s", output_count(a, need->total_bytes));
+    table_cell(&t, "%s", output_bytes(a, (double)need->total_bytes));
+    table_cell(&t, "%s", output_percent(a, (double)need->total_bytes / capacity));
+    table_cell(&t, "%s has", s->cluster.node.gpu.name);
+    table_cell(&t, "%s", output_count(a, s->cluster.node.gpu.memory_bytes));
+    table_cell(&t, "%s", output_bytes(a, capacity));
+    table_cell(&t, "%s", output_percent(a, 1.0));
+    table_print(&t, "", out);
+}
+
+void answer_memory_json(json *j, const scenario *s, const memory_need *need)
+{
+    const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
+    json_object(j, "memory");
+    json_object(j, "parts_bytes");
+    for (uint32_t part = 0; part < MEMORY_PARTS; part++)
+        json_count(j, memory_part_words[part], need->bytes[part]);
+    json_close(j);
+    json_count(j, "total_bytes", need->total_bytes);
+    json_count(j, "capacity_bytes", capacity);
+    json_number(j, "share", (double)need->total_bytes / (double)capacity);
+    json_bool(j, "fits", need->total_bytes <= capacity);
+    json_close(j);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// tools/command.h: what a subcommand is, and what several of them share: the options that every scenario takes, and parts of
+// their answers. A subcommand parses, calls a library, prints; it returns the exit code of DESIGN.md 2.
+#pragma once
+#include "models/run.h"
+#include "tools/options.h"
+#include "tools/output.h"
+
+typedef struct command command;
+typedef struct command_call { // how it was called
+    const command *command;
+    arena *arena;                 // for as long as the command runs
+    const char *const *arguments; // behind the command's name
+    uint32_t count;
+    const char *line; // all words as the user typed them
+} command_call;
+
+struct command {
+    const char *name;
+    const char *usage;       // what follows "windtunnel NAME"
+    const char *purpose;     // one line
+    const char *explanation; // further lines, each ended; "" for none
+    const char *examples;    // lines, each ended; they work from the root of the source tree
+    const option *options;
+    int (*run)(const command_call *call);
+};
+extern const command command_check, command_show, command_run;
+
+// Parses the call into out and words. False when the command has ended with *exit_code: help was printed, or an error.
+// json: the member of out that says whether errors are also told as JSON.
+bool command_parse(const command_call *call, void *out, const bool *json, text_list *words, int *exit_code);
+// The only word of a command that wants one; NULL and the error when there are none or several.
+const char *command_one_word(const text_list *words, const char *what, sim_error *error);
+// Tells an error on stderr and, with json, as an object on stdout; memory, if given, is the table by part that the refusal
+// rests on. Returns the exit code.
+int command_fail(arena *a, const sim_error *error, bool json, const run_result *memory);
+void command_print_help(const command *c, FILE *out);
+
+typedef struct scenario_options { // of every command that reads a scenario
+    text_list sets;
+    const char *catalogue;
+    bool json;
+} scenario_options;
+#define SCENARIO_OPTIONS(struct_, field_)                                                                    \
+    OPTION_LIST(struct_, field_.sets, 0, "set", "KEY=VALUE", "override a key: --set plan.data=4; repeatable"), \
+        OPTION_TEXT(struct_, field_.catalogue, 0, "catalogue", "DIR", "the catalogue of parts to use"),      \
+        OPTION_FLAG(struct_, field_.json, 0, "json", "print one JSON object, for machines")
+
+run_options command_run_options(const scenario_options *options, const char *scenario_path);
+
+// ---- parts of answers
+
+// "llama3-8b on 8 x h100-sxm (dgx-h100)", "data 8, zero-1, recompute none, 64 micro-batches of 1 x 8192 tokens, bf16"
+const char *answer_job(arena *a, const scenario *s);
+const char *answer_cluster(arena *a, const scenario *s); // "8 x h100-sxm in 1 x dgx-h100"
+const char *answer_plan(arena *a, const scenario *s);
+void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out); // the table by part
+void answer_memory_json(json *j, const scenario *s, const memory_need *need);        // the member "memory"

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tools/progress.h"
+#include "sim/os.h"
+#include "tools/output.h"
+#include <inttypes.h>
+
+static const double first_after_s = 0.5, interval_s = 0.2;
+
+progress progress_make(bool wanted)
+{
+    return (progress){ .out = wanted && os_is_terminal(stderr) ? stderr : NULL };
+}
+
+char *progress_format(char *buffer, size_t size, const run_progress *now)
+{
+    char left[64];
+    const double share = now->steps ? (double)now->steps_done / now->steps : 0.0;
+    if (now->steps_done == 0 || !(now->wall_s > 0.0)) {
+        snprintf(buffer, size, "step 1 of %u  %.1f million events", now->steps, (double)now->events * 1e-6);
+        return buffer;
+    }
+    const double steps_per_s = now->steps_done / now->wall_s;
+    output_duration(left, sizeof(left), (now->steps - now->steps_done) / steps_per_s);
+    snprintf(buffer, size, "step %u of %u  %.0f %%  %.3g steps/s  %s left", now->steps_done, now->steps,
+             100.0 * share, steps_per_s, left);
+    return buffer;
+}
+
+// Rewrites the line where it stands; spaces cover what the one before left over.
+static void write_line(progress *p, const char *line)
+{
+    const uint32_t columns = os_terminal_columns(p->out);
+    const uint32_t room = columns > 1 ? columns - 1 : 79; // a full line would make the terminal scroll
+    const uint32_t length = (uint32_t)strlen(line);
+    const uint32_t width = length < room ? length : room;
+    const uint32_t rest = p->width > width ? p->width - width : 0;
+    fprintf(p->out, "\r%.*s%*s\r", (int)width, line, (int)rest, "");
+    fflush(p->out);
+    p->width = width;
+}
+
+bool progress_show(void *owner, const run_progress *now)
+{
+    progress *p = owner;
+    if (p->out && now->wall_s > first_after_s && now->wall_s - p->shown_s > interval_s) {
+        char line[160];
+        p->shown_s = now->wall_s;
+        write_line(p, progress_format(line, sizeof(line), now));
+    }
+    return !os_interrupted();
+}
+
+void progress_clear(progress *p)
+{
+    if (p->out && p->width) write_line(p, "");
+}
