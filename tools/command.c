@@ -73,7 +73,8 @@ run_options command_run_options(const scenario_options *options, const char *sce
 const char *answer_cluster(arena *a, const scenario *s)
 {
     const node_def *node = &s->cluster.node;
-    return arena_format(a, "%u x %s in %u x %s", scenario_gpus(s), node->gpu.name, s->cluster.nodes, node->name);
+    return arena_format(a, "%u x %s in %u x %s", scenario_gpus(s), node->gpu.name, s->cluster.nodes,
+                        node->name);
 }
 
 const char *answer_job(arena *a, const scenario *s)
@@ -100,7 +101,9 @@ const char *answer_plan(arena *a, const scenario *s)
 
 void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out)
 {
-    static const table_column columns[] = { { "memory of a GPU", false }, { "bytes", true }, { "", true }, { "share", true } };
+    static const table_column columns[] = {
+        { "memory of a GPU", false }, { "bytes", true }, { "", true }, { "share", true }
+    };
     const double capacity = (double)s->cluster.node.gpu.memory_bytes;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t part = 0; part < MEMORY_PARTS; part++) {

@@ -42,7 +42,8 @@ typedef struct scenario_options { // of every command that reads a scenario
     bool json;
 } scenario_options;
 #define SCENARIO_OPTIONS(struct_, field_)                                                                    \
-    OPTION_LIST(struct_, field_.sets, 0, "set", "KEY=VALUE", "override a key: --set plan.data=4; repeatable"), \
+    OPTION_LIST(struct_, field_.sets, 0, "set", "KEY=VALUE",                                                 \
+                "override a key: --set plan.data=4; repeatable"),                                            \
         OPTION_TEXT(struct_, field_.catalogue, 0, "catalogue", "DIR", "the catalogue of parts to use"),      \
         OPTION_FLAG(struct_, field_.json, 0, "json", "print one JSON object, for machines")
 

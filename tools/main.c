@@ -10,8 +10,9 @@
 static const command *const commands[] = { &command_check, &command_show, &command_run };
 
 // DESIGN.md 13: named, so that whoever has read about them hears that it is too early.
-static const char *const later[] = { "job",    "sweep",   "search", "traffic",  "collective", "storage", "report",
-                                     "compare", "export", "import", "validate", "calibrate",  "schema",  "doctor" };
+static const char *const later[] = { "job",      "sweep",     "search",  "traffic", "collective",
+                                     "storage",  "report",    "compare", "export",  "import",
+                                     "validate", "calibrate", "schema",  "doctor" };
 
 static void print_help(FILE *out)
 {
@@ -22,7 +23,8 @@ static void print_help(FILE *out)
     fprintf(out, "\n  windtunnel COMMAND --help   options and examples\n"
                  "  windtunnel --version\n\n"
                  "example:\n  windtunnel run scenarios/llama3-8b-8xh100.yaml -o run.db\n\n"
-                 "exit codes: 0 fine; 1 the answer is no, such as a job that does not fit into memory; 2 the input or\n"
+                 "exit codes: 0 fine; 1 the answer is no, such as a job that does not fit into memory; 2 the "
+                 "input or\n"
                  "the environment is at fault; 3 a bug of ours; 130 interrupted\n");
 }
 
@@ -105,7 +107,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "windtunnel: error: out of memory\n");
         return SIM_EXIT_INPUT;
     }
-    const int exit_code = argc > 0 ? call(a, (const char *const *)argv + 1, (uint32_t)argc - 1) : SIM_EXIT_INPUT;
+    const int exit_code = argc > 0 ? call(a, (const char *const *)argv + 1, (uint32_t)argc - 1)
+                                   : SIM_EXIT_INPUT;
     arena_destroy(a);
     return finish_output(exit_code);
 }

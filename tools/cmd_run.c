@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// windtunnel run: plays a scenario and says how long a step takes and where the time goes.
+#include "sim/os.h"
+#include "tools/command.h"
+#include "tools/progress.h"
+#include <inttypes.h>
+
+typedef struct run_command_options {
+    scenario_options scenario;
+    const char *output;
+    bool force, trace_anyway, quiet, verbose, reverse_phases;
+    int queue; // queue_kind
+} run_command_options;
+
+static const char *const queue_words[] = { "bucket", "radix", "heap", NULL }; // in the order of queue_kind
+
+static const option options[] = {
+    OPTION_TEXT(run_command_options, output, 'o', "output", "FILE",
+                "write every detail into this SQLite database"),
+    OPTION_FLAG(run_command_options, force, 'f', "force", "replace FILE where it exists"),
+    OPTION_FLAG(run_command_options, trace_anyway, 0, "trace-anyway",
+                "write also what is estimated to be very large"),
+    SCENARIO_OPTIONS(run_command_options, scenario),
+    OPTION_FLAG(run_command_options, verbose, 'v', "verbose",
+                "list the assumed values and what each number means"),
+    OPTION_FLAG(run_command_options, quiet, 'q', "quiet", "print neither summary nor progress"),
+    OPTION_WORD(run_command_options, queue, 0, "queue", NULL, queue_words, "how pending events are kept",
+                .for_tests = true),
+    OPTION_FLAG(run_command_options, reverse_phases, 0, "reverse-phases",
+                "play the events of an instant backwards", .for_tests = true),
+    OPTION_END,
+};
+
+// ---- for people
+
+// What a metric is called here, in the order of printing. The others are printed where they belong (blame, memory).
+typedef struct metric_label {
+    const char *metric, *label;
+} metric_label;
+static const metric_label labels[] = {
+    { "tokens_per_s", "tokens/s" },
+    { "tokens_per_s_per_gpu", "tokens/s per GPU" },
+    { "mfu", "MFU, full attention" },
+    { "mfu_causal", "MFU, causal attention" },
+    { "mfu_6n", "MFU, 6 N" },
+    { "hfu", "HFU" },
+    { "model_flops", "model FLOP/s" },
+    { "model_flops_causal", "model FLOP/s, causal" },
+    { "hardware_flops", "hardware FLOP/s" },
+    { "energy_per_step", "energy per step" },
+    { "cost_per_step", "cost per step" },
+};
+
+static const char *value_text(arena *a, const summary_value *v)
+{
+    if (!v->known) return "unknown";
+    if (strcmp(v->unit, "1") == 0) return output_percent(a, v->value);
+    if (v->kind == UNIT_BYTES) return output_bytes(a, v->value);
+    if (v->kind == UNIT_NONE && v->value >= 1000.0) return output_count(a, (uint64_t)(v->value + 0.5));
+    return output_number(a, v->kind, v->value);
+}
+
+static void add_metric(arena *a, table *t, const summary_value *v, const char *label)
+{
+    table_cell(t, "%s", label);
+    table_cell(t, "%s", value_text(a, v));
+    table_cell(t, "%s", v->known ? v->explanation : arena_format(a, "(%s)", v->reason));
+}
+
+static void print_metrics(arena *a, const run_result *r)
+{
+    static const table_column columns[] = { { NULL, false }, { NULL, true }, { NULL, false } };
+    const summary_value *step = summary_find(&r->summary, "step_time");
+    const summary_value *least = summary_find(&r->summary, "step_time_least");
+    const summary_value *greatest = summary_find(&r->summary, "step_time_greatest");
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    if (step) add_metric(a, &t, step, "step time");
+    if (least && greatest && least->value < greatest->value) {
+        add_metric(a, &t, least, "shortest step");
+        add_metric(a, &t, greatest, "longest step");
+    }
+    for (uint32_t i = 0; i < ARRAY_COUNT(labels); i++) {
+        const summary_value *v = summary_find(&r->summary, labels[i].metric);
+        if (v) add_metric(a, &t, v, labels[i].label);
+    }
+    table_print(&t, "", stdout);
+}
+
+enum { BAR_WIDTH = 40 };
+
+static void print_blame(arena *a, const run_result *r)
+{
+    static const table_column columns[] = {
+        { NULL, false }, { NULL, true }, { NULL, true }, { NULL, false }
+    };
+    static const char bar[BAR_WIDTH + 1] = "########################################";
+    const uint32_t count = r->blame.count;
+    if (!count) return;
+    double *shares = arena_array(a, double, count);
+    uint32_t *tenths = arena_array(a, uint32_t, count);
+    double total_s = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        shares[i] = r->blame.items[i].share;
+        total_s += r->blame.items[i].time_s;
+    }
+    output_round_shares(a, shares, count, tenths);
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t i = 0; i < count; i++) {
+        const blame_share *b = &r->blame.items[i];
+        table_cell(&t, "%s%s", b->idle ? "idle: " : "", b->cause);
+        table_cell(&t, "%u.%u %%", tenths[i] / 10, tenths[i] % 10);
+        table_cell(&t, "%s", output_number(a, UNIT_TIME, b->time_s));
+        table_cell(&t, "%.*s", (int)(b->share * BAR_WIDTH + 0.5), bar);
+    }
+    table_cell(&t, "all");
+    table_cell(&t, "100.0 %%");
+    table_cell(&t, "%s", output_number(a, UNIT_TIME, total_s));
+    table_cell(&t, "%s", "");
+    printf("\nwhere the time of a GPU goes in a step\n");
+    table_print(&t, "  ", stdout);
+}
+
+static void print_assumptions(arena *a, const run_result *r, bool verbose)
+{
+    static const table_column columns[] = { { NULL, false }, { NULL, false }, { NULL, false } };
+    const uint32_t count = r->assumptions.count;
+    if (!count) return;
+    printf("assumed     %u value%s of the catalogue that nobody has measured%s\n", count,
+           count == 1 ? "" : "s", verbose ? ":" : "; --verbose lists them");
+    if (!verbose) return;
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t i = 0; i < count; i++) {
+        table_cell(&t, "%s", r->assumptions.items[i].path);
+        table_cell(&t, "%s", r->assumptions.items[i].value);
+        table_cell(&t, "%s", r->assumptions.items[i].source ? r->assumptions.items[i].source : "");
+    }
+    table_print(&t, "  ", stdout);
+}
+
+static void print_summary(arena *a, const run_command_options *o, const run_result *r)
+{
+    const scenario *s = r->scenario;
+    printf("%s\n%s\n", answer_job(a, s), answer_plan(a, s));
+    if (r->state == RUN_CANCELLED)
+        printf("\ncancelled after %u of %u steps; what follows is of those\n", r->steps_done, s->run.steps);
+    printf("\n");
+    print_metrics(a, r);
+    print_blame(a, r);
+    printf("\nmemory      %s of %s of each GPU, %s; windtunnel show memory has the parts\n",
+           output_bytes(a, (double)r->memory.total_bytes),
+           output_bytes(a, (double)s->cluster.node.gpu.memory_bytes),
+           output_percent(a, (double)r->memory.total_bytes / (double)s->cluster.node.gpu.memory_bytes));
+    print_assumptions(a, r, o->verbose);
+    printf("played      %u step%s, %s events in %s\n", r->steps_done, r->steps_done == 1 ? "" : "s",
+           output_count(a, r->counters.events), output_number(a, UNIT_TIME, r->wall_s));
+    if (r->state == RUN_DONE) printf("digest      %016" PRIx64 "\n", r->digest);
+    if (o->output) printf("database    %s, %s rows\n", o->output, output_count(a, r->counters.trace_rows));
+}
+
+// ---- for machines
+
+static void print_json_lists(json *j, const run_result *r)
+{
+    json_object(j, "summary");
+    for (uint32_t i = 0; i < r->summary.count; i++) {
+        const summary_value *v = &r->summary.items[i];
+        json_object(j, v->metric);
+        if (v->known)
+            json_number(j, "value", v->value);
+        else
+            json_null(j, "value");
+        json_text(j, "unit", v->unit);
+        if (!v->known) json_text(j, "reason", v->reason);
+        json_close(j);
+    }
+    json_close(j);
+    json_array(j, "blame");
+    for (uint32_t i = 0; i < r->blame.count; i++) {
+        json_object(j, NULL);
+        json_text(j, "cause", r->blame.items[i].cause);
+        json_bool(j, "idle", r->blame.items[i].idle);
+        json_number(j, "share", r->blame.items[i].share);
+        json_number(j, "time_s", r->blame.items[i].time_s);
+        json_close(j);
+    }
+    json_close(j);
+    answer_memory_json(j, r->scenario, &r->memory);
+    json_array(j, "assumed");
+    for (uint32_t i = 0; i < r->assumptions.count; i++) {
+        json_object(j, NULL);
+        json_text(j, "path", r->assumptions.items[i].path);
+        json_text(j, "value", r->assumptions.items[i].value);
+        json_text(j, "source", r->assumptions.items[i].source);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+static void print_json(arena *a, const run_command_options *o, const run_result *r)
+{
+    const run_counters *c = &r->counters;
+    json j = json_make(stdout);
+    json_object(&j, NULL);
+    json_text(&j, "scenario", r->scenario->file);
+    json_text(&j, "job", answer_job(a, r->scenario));
+    json_text(&j, "plan", answer_plan(a, r->scenario));
+    json_text(&j, "state", run_state_words[r->state]);
+    json_text(&j, "digest", r->state == RUN_DONE ? arena_format(a, "%016" PRIx64, r->digest) : NULL);
+    json_count(&j, "steps_done", r->steps_done);
+    json_count(&j, "steps", r->scenario->run.steps);
+    print_json_lists(&j, r);
+    json_object(&j, "counters");
+    json_count(&j, "events", c->events);
+    json_count(&j, "collectives", c->collectives);
+    json_count(&j, "messages", c->messages);
+    json_count(&j, "plan_hits", c->plan_hits);
+    json_count(&j, "transfers", c->transfers);
+    json_count(&j, "bytes_sent", c->bytes_sent);
+    json_count(&j, "trace_rows", c->trace_rows);
+    json_count(&j, "pending_high_water", c->pending_high_water);
+    json_close(&j);
+    json_object(&j, "run_env"); // what the same run may answer differently elsewhere
+    json_text(&j, "output", o->output);
+    json_number(&j, "wall_s", r->wall_s);
+    json_number(&j, "cpu_s", r->cpu_s);
+    json_count(&j, "arena_bytes", c->arena_bytes);
+    json_count(&j, "peak_memory_bytes", os_peak_memory_bytes());
+    json_close(&j);
+    json_close(&j);
+}
+
+// ---- the command
+
+static int answer(const command_call *call, const run_command_options *o, bool good, const run_result *r,
+                  const sim_error *error)
+{
+    if (!good) {
+        const bool refused_by_memory = error->exit_code == SIM_EXIT_NO && r->has_memory && !r->world;
+        return command_fail(call->arena, error, o->scenario.json, refused_by_memory ? r : NULL);
+    }
+    if (o->scenario.json)
+        print_json(call->arena, o, r);
+    else if (!o->quiet)
+        print_summary(call->arena, o, r);
+    return r->state == RUN_CANCELLED ? SIM_EXIT_INTERRUPTED : SIM_EXIT_OK;
+}
+
+static int run(const command_call *call)
+{
+    run_command_options o = { 0 };
+    text_list words;
+    int exit_code;
+    if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
+    sim_error error = { 0 };
+    const char *path = command_one_word(&words, "the scenario", &error);
+    if (!path) return command_fail(call->arena, &error, o.scenario.json, NULL);
+
+    progress shown = progress_make(!o.quiet);
+    run_options wanted = command_run_options(&o.scenario, path);
+    wanted.output_path = o.output;
+    wanted.force = o.force;
+    wanted.trace_anyway = o.trace_anyway;
+    wanted.arguments = call->line;
+    wanted.queue = (queue_kind)o.queue;
+    wanted.reverse_phases = o.reverse_phases;
+    wanted.progress = progress_show;
+    wanted.owner = &shown;
+
+    run_result r;
+    os_catch_signals();
+    const bool good = run_execute(&wanted, &r, &error);
+    progress_clear(&shown);
+    exit_code = answer(call, &o, good, &r, &error);
+    run_free(&r);
+    return exit_code;
+}
+
+const command command_run = {
+    .name = "run",
+    .usage = "SCENARIO [-o FILE] [options]",
+    .purpose = "Plays the training steps of a scenario and says how long they take and where the time goes",
+    .explanation = "Ctrl-C ends the run in good order: the steps that are done are summarised and stay in "
+                   "the database.\n",
+    .examples = "  windtunnel run scenarios/llama3-8b-8xh100.yaml\n"
+                "  windtunnel run scenarios/llama3-8b-8xh100.yaml -o run.db --set training.global_batch=256\n"
+                "  windtunnel run scenarios/llama3-8b-8xh100.yaml --json | jq .summary.step_time.value\n",
+    .options = options,
+    .run = run,
+};

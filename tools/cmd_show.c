@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// windtunnel show: what a scenario amounts to before it is played, and what the catalogue holds.
+#include "sim/words.h"
+#include "tools/show.h"
+
+typedef struct show_options {
+    scenario_options scenario;
+} show_options;
+
+static const option options[] = { SCENARIO_OPTIONS(show_options, scenario), OPTION_END };
+
+typedef struct subject {
+    const char *name;
+    bool wants_scenario, wants_job;
+    bool (*show)(const show_request *q, sim_error *error);
+} subject;
+
+static const subject subjects[] = {
+    { "memory", true, true, show_memory },
+    { "plan", true, true, show_plan },
+    { "fabric", true, false, show_fabric },
+    { "catalogue", false, false, show_catalogue },
+};
+
+static const subject *find_subject(const text_list *words, sim_error *error)
+{
+    const char *names[ARRAY_COUNT(subjects)];
+    char shown[WORDS_SHOWN_SIZE], list[128];
+    for (uint32_t i = 0; i < ARRAY_COUNT(subjects); i++) {
+        names[i] = subjects[i].name;
+        if (words->count && strcmp(words->items[0], names[i]) == 0) return &subjects[i];
+    }
+    words_list(list, sizeof(list), names, ARRAY_COUNT(names), ARRAY_COUNT(names));
+    if (!words->count) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "what is to be shown?");
+    } else {
+        const char *nearest = words_nearest(words->items[0], names, ARRAY_COUNT(names));
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "there is no \"%s\" to show",
+                 words_show(shown, words->items[0]));
+        if (nearest) return sim_hint(error, "did you mean \"%s\"?", nearest) ? NULL : NULL;
+    }
+    sim_hint(error, "windtunnel show %s", list);
+    return NULL;
+}
+
+static bool show(const show_request *q, const subject *s, const text_list *rest, sim_error *error)
+{
+    show_request request = *q;
+    if (!s->wants_scenario) {
+        if (rest->count > 1) return command_one_word(rest, "an entry of the catalogue", error) != NULL;
+        request.entry = rest->count ? rest->items[0] : NULL;
+        return s->show(&request, error);
+    }
+    const char *path = command_one_word(rest, "the scenario", error);
+    if (!path) return false;
+    const run_options wanted = command_run_options(q->options, path);
+    return run_load(&wanted, s->wants_job, q->result, error) && s->show(&request, error);
+}
+
+static int run(const command_call *call)
+{
+    show_options o = { 0 };
+    text_list words;
+    int exit_code;
+    if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
+    sim_error error = { 0 };
+    run_result r = { 0 };
+    const show_request request = { .arena = call->arena, .options = &o.scenario, .result = &r };
+    const subject *s = find_subject(&words, &error);
+    const text_list rest = { words.items + (s ? 1 : 0), s ? words.count - 1 : 0 };
+    exit_code = SIM_EXIT_OK;
+    if (!s || !show(&request, s, &rest, &error))
+        exit_code = command_fail(call->arena, &error, o.scenario.json, r.has_memory ? &r : NULL);
+    run_free(&r);
+    return exit_code;
+}
+
+const command command_show = {
+    .name = "show",
+    .usage =
+        "memory|plan|fabric SCENARIO [options]\n       windtunnel show catalogue [FOLDER/NAME] [options]",
+    .purpose = "Shows the memory, the plan or the fabric of a scenario, or the catalogue of parts",
+    .explanation =
+        "  memory     bytes on each GPU, by part\n"
+        "  plan       groups of ranks, passes, kernels, buckets and predicted times of collectives\n"
+        "  fabric     switches, NICs and links, and the path from the first GPU to the last\n"
+        "  catalogue  what parts there are; with FOLDER/NAME, the numbers of one and their sources\n",
+    .examples = "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set plan.recompute=none\n"
+                "  windtunnel show plan scenarios/llama3-8b-8xh100.yaml\n"
+                "  windtunnel show catalogue gpus/h100-sxm\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// tools/show.h: the subjects of windtunnel show, one per file. Each prints its answer, or fills error and returns false.
+#pragma once
+#include "tools/command.h"
+
+typedef struct show_request {
+    arena *arena;
+    const scenario_options *options;
+    const char *entry;  // of the catalogue; NULL: all
+    run_result *result; // with the scenario, for the subjects that want one
+} show_request;
+
+bool show_memory(const show_request *q, sim_error *error);
+bool show_plan(const show_request *q, sim_error *error);
+bool show_fabric(const show_request *q, sim_error *error);
+bool show_catalogue(const show_request *q, sim_error *error);

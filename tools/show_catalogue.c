@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "sim/words.h"
+#include "tools/show.h"
+#include <inttypes.h>
+
+typedef union part {
+    gpu_def gpu;
+    node_def node;
+    nic_def nic;
+    switch_def network_switch;
+    llm_def llm;
+    collective_terms collectives;
+} part;
+
+typedef struct folder {
+    const char *name;
+    bind_row row; // as if a scenario named an entry
+    bool (*complete)(part *p, const bind_reader *r,
+                     sim_error *error); // what its reader does besides; NULL: nothing
+    const char *(*describe)(arena *a, const part *p);
+} folder;
+
+// ---- one line of key facts
+
+static const char *describe_gpu(arena *a, const part *p)
+{
+    const gpu_def *g = &p->gpu;
+    return arena_format(a, "%s bf16, %s at %s, %s", output_number(a, UNIT_FLOPS, g->peak_flops[DTYPE_BF16]),
+                        output_bytes(a, (double)g->memory_bytes),
+                        output_number(a, UNIT_RATE, g->memory_rate_Bps),
+                        output_number(a, UNIT_POWER, g->power_W));
+}
+
+static const char *describe_node(arena *a, const part *p)
+{
+    static const char *const links[] = { "no links", "NVSwitch", "NVLink mesh", "PCIe" };
+    const node_def *n = &p->node;
+    const char *rate = n->scale_up.kind == SCALE_UP_NONE
+                           ? ""
+                           : arena_format(a, " %s", output_number(a, UNIT_RATE, n->scale_up.rate_Bps));
+    const char *nics = n->nics ? arena_format(a, "%u x %s", n->nics, n->nic.name) : "no NICs";
+    return arena_format(a, "%u x %s, %s%s, %s", n->gpus, n->gpu.name, links[n->scale_up.kind], rate, nics);
+}
+
+static const char *bits_per_s(arena *a, double rate_Bps)
+{
+    return arena_format(a, "%.4g Gb/s", rate_Bps * 8e-9);
+}
+
+static const char *describe_nic(arena *a, const part *p)
+{
+    return arena_format(a, "%s, payload %s", bits_per_s(a, p->nic.rate_Bps),
+                        output_percent(a, p->nic.payload_ratio));
+}
+
+static const char *describe_switch(arena *a, const part *p)
+{
+    return arena_format(a, "%u ports of %s, %s", p->network_switch.ports,
+                        bits_per_s(a, p->network_switch.port_rate_Bps),
+                        output_number(a, UNIT_TIME, units_s_from_ps(p->network_switch.delay_ps)));
+}
+
+static const char *describe_llm(arena *a, const part *p)
+{
+    const llm_def *m = &p->llm;
+    return arena_format(a, "%.4g billion parameters, %u layers, hidden %" PRIu64 ", %u heads (%u key/value)",
+                        (double)llm_parameters(m) * 1e-9, m->layers, m->hidden, m->heads, m->kv_heads);
+}
+
+static const char *describe_collectives(arena *a, const part *p)
+{
+    return arena_format(a, "latency terms of %s", p->collectives.name);
+}
+
+static bool complete_node(part *p, const bind_reader *r, sim_error *error)
+{
+    return node_check(&p->node, r, error);
+}
+
+static bool complete_llm(part *p, const bind_reader *r, sim_error *error)
+{
+    return llm_complete(&p->llm, r, error);
+}
+
+#define ROW(key_, folder_, rows_, type_)                                                                     \
+    {                                                                                                        \
+        .type = BIND_TYPE_PART, .key = (key_), .folder = (folder_), .rows = (rows_), .size = sizeof(type_)   \
+    }
+static const folder folders[] = {
+    { "gpus", ROW("gpu", "gpus", gpu_binds, gpu_def), NULL, describe_gpu },
+    { "nodes", ROW("node", "nodes", node_binds, node_def), complete_node, describe_node },
+    { "nics", ROW("nic", "nics", nic_binds, nic_def), NULL, describe_nic },
+    { "switches", ROW("switch", "switches", switch_binds, switch_def), NULL, describe_switch },
+    { "llms", ROW("model", "llms", llm_binds, llm_def), complete_llm, describe_llm },
+    { "collectives", ROW("collectives", "collectives", collective_terms_binds, collective_terms), NULL,
+      describe_collectives },
+};
+
+// ---- reading
+
+static bool read_part(arena *a, const catalogue *c, const folder *f, const char *name, part *out,
+                      bind_reader **reader, sim_error *error)
+{
+    const doc_node node = { .kind = DOC_SCALAR, .scalar = name, .unrolled = 1, .height = 1 };
+    *reader = bind_reader_create(a, part_read, (void *)c);
+    memset(out, 0, sizeof(*out));
+    return part_read(*reader, &f->row, &node, out, error) &&
+           (!f->complete || f->complete(out, *reader, error));
+}
+
+static bool list_names(arena *a, const catalogue *c, const folder *f, const char ***names, uint32_t *count,
+                       sim_error *error)
+{
+    const int found = catalogue_names(a, c, f->name, names);
+    *count = found > 0 ? (uint32_t)found : 0;
+    return found >= 0 ||
+           sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot read the folder \"%s/%s\"", c->directory, f->name);
+}
+
+// ---- all entries
+
+typedef struct entry {
+    const char *folder, *name, *facts;
+} entry;
+ARRAY_OF(entry, entry_array);
+
+static bool add_folder(arena *a, const catalogue *c, const folder *f, entry_array *out, sim_error *error)
+{
+    const char **names;
+    uint32_t count;
+    if (!list_names(a, c, f, &names, &count, error)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        part p;
+        bind_reader *reader;
+        if (!read_part(a, c, f, names[i], &p, &reader, error)) return false;
+        *array_push(out, a) = (entry){ .folder = f->name, .name = names[i], .facts = f->describe(a, &p) };
+    }
+    return true;
+}
+
+static bool show_all(const show_request *q, const catalogue *c, sim_error *error)
+{
+    static const table_column columns[] = { { NULL, false }, { NULL, false } };
+    arena *a = q->arena;
+    entry_array entries = { 0 };
+    for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++)
+        if (!add_folder(a, c, &folders[f], &entries, error)) return false;
+    if (q->options->json) {
+        json j = json_make(stdout);
+        json_object(&j, NULL);
+        json_text(&j, "catalogue", c->directory);
+        json_array(&j, "entries");
+        for (uint32_t i = 0; i < entries.count; i++) {
+            json_object(&j, NULL);
+            json_text(&j, "folder", entries.items[i].folder);
+            json_text(&j, "name", entries.items[i].name);
+            json_text(&j, "facts", entries.items[i].facts);
+            json_close(&j);
+        }
+        json_close(&j);
+        json_close(&j);
+        return true;
+    }
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t i = 0; i < entries.count; i++) {
+        table_cell(&t, "%s/%s", entries.items[i].folder, entries.items[i].name);
+        table_cell(&t, "%s", entries.items[i].facts);
+    }
+    printf("catalogue %s\n\n", c->directory);
+    table_print(&t, "", stdout);
+    return true;
+}
+
+// ---- one entry
+
+static const char *const grades[] = { "", "measured", "vendor", "assumed" }; // in the order of bind_grade
+
+// "gpu.memory" is called "memory" within the GPU's own entry.
+static const char *key_within(const folder *f, const char *path)
+{
+    const size_t length = strlen(f->row.key);
+    return strncmp(path, f->row.key, length) == 0 && path[length] == '.' ? path + length + 1 : path;
+}
+
+static void print_entry(arena *a, const folder *f, const char *name, const char *facts,
+                        const bind_provenance_array *numbers)
+{
+    static const table_column columns[] = {
+        { "key", false }, { "value", false }, { "grade", false }, { "source", true }
+    };
+    text_array sources = { 0 };
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        const bind_provenance *p = &numbers->items[i];
+        uint32_t s = 0;
+        while (p->source && s < sources.count && strcmp(sources.items[s], p->source) != 0)
+            s++;
+        if (p->source && s == sources.count) *array_push(&sources, a) = p->source;
+        table_cell(&t, "%s", key_within(f, p->path));
+        table_cell(&t, "%s", p->value);
+        table_cell(&t, "%s", grades[p->grade]);
+        table_cell(&t, "%s", p->source ? arena_format(a, "[%u]", s + 1) : "");
+    }
+    printf("%s/%s: %s\n\n", f->name, name, facts);
+    table_print(&t, "", stdout);
+    printf("\n");
+    for (uint32_t s = 0; s < sources.count; s++)
+        printf("[%u] %s\n", s + 1, sources.items[s]);
+}
+
+static void print_entry_json(const folder *f, const char *name, const char *facts,
+                             const bind_provenance_array *numbers)
+{
+    json j = json_make(stdout);
+    json_object(&j, NULL);
+    json_text(&j, "folder", f->name);
+    json_text(&j, "name", name);
+    json_text(&j, "facts", facts);
+    json_array(&j, "numbers");
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        const bind_provenance *p = &numbers->items[i];
+        json_object(&j, NULL);
+        json_text(&j, "key", key_within(f, p->path));
+        json_text(&j, "value", p->value);
+        json_text(&j, "grade", p->grade == GRADE_NONE ? NULL : grades[p->grade]);
+        json_text(&j, "source", p->source);
+        json_close(&j);
+    }
+    json_close(&j);
+    json_close(&j);
+}
+
+static const folder *find_folder(const char *text, size_t length, sim_error *error)
+{
+    const char *names[ARRAY_COUNT(folders)];
+    char name[64], list[128];
+    for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++) {
+        names[f] = folders[f].name;
+        if (strlen(names[f]) == length && memcmp(names[f], text, length) == 0) return &folders[f];
+    }
+    snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), text);
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "the catalogue has no folder \"%s\"", name);
+    const char *nearest = words_nearest(name, names, ARRAY_COUNT(names));
+    if (nearest)
+        sim_hint(error, "did you mean \"%s\"?", nearest);
+    else
+        sim_hint(error, "folders: %s",
+                 words_list(list, sizeof(list), names, ARRAY_COUNT(names), ARRAY_COUNT(names)));
+    return NULL;
+}
+
+static bool show_one(const show_request *q, const catalogue *c, sim_error *error)
+{
+    char shown[WORDS_SHOWN_SIZE];
+    const char *slash = strchr(q->entry, '/');
+    if (!slash) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "\"%s\" is no entry of the catalogue",
+                 words_show(shown, q->entry));
+        return sim_hint(error, "an entry is FOLDER/NAME, such as gpus/h100-sxm");
+    }
+    const folder *f = find_folder(q->entry, (size_t)(slash - q->entry), error);
+    part p;
+    bind_reader *reader;
+    if (!f || !read_part(q->arena, c, f, slash + 1, &p, &reader, error)) return false;
+    const char *facts = f->describe(q->arena, &p);
+    if (q->options->json)
+        print_entry_json(f, slash + 1, facts, bind_reader_provenance(reader));
+    else
+        print_entry(q->arena, f, slash + 1, facts, bind_reader_provenance(reader));
+    return true;
+}
+
+bool show_catalogue(const show_request *q, sim_error *error)
+{
+    catalogue c;
+    if (q->options->sets.count)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL,
+                        "--set overrides keys of a scenario; the catalogue has none");
+    if (!catalogue_find(q->arena, q->options->catalogue, &c, error)) return false;
+    return q->entry ? show_one(q, &c, error) : show_all(q, &c, error);
+}

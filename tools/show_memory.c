@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tools/show.h"
+
+bool show_memory(const show_request *q, sim_error *error)
+{
+    run_result *r = q->result;
+    const scenario *s = r->scenario;
+    const bool fits = world_check_memory(s, &r->memory, error);
+    if (q->options->json && !fits) {
+        r->has_memory = true; // the refusal prints the table
+        return false;
+    }
+    if (q->options->json) {
+        json j = json_make(stdout);
+        json_object(&j, NULL);
+        json_text(&j, "scenario", s->file);
+        json_text(&j, "job", answer_job(q->arena, s));
+        json_text(&j, "plan", answer_plan(q->arena, s));
+        answer_memory_json(&j, s, &r->memory);
+        json_close(&j);
+        return true;
+    }
+    printf("%s\n%s\n\n", answer_job(q->arena, s), answer_plan(q->arena, s));
+    answer_memory(q->arena, s, &r->memory, stdout);
+    return fits;
+}
