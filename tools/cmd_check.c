@@ -15,7 +15,7 @@ static void print_verdict(arena *a, const run_result *r)
         printf("ok: a cluster without a job: %s\n", answer_cluster(a, s));
         return;
     }
-    printf("ok: %s; %s; %s of %s of each GPU in use\n", answer_job(a, s), answer_plan(a, s),
+    printf("ok: %s; %s; each GPU uses %s of %s\n", answer_job(a, s), answer_plan(a, s),
            output_bytes(a, (double)r->memory.total_bytes),
            output_bytes(a, (double)s->cluster.node.gpu.memory_bytes));
 }
@@ -23,7 +23,7 @@ static void print_verdict(arena *a, const run_result *r)
 static void print_json(arena *a, const run_result *r)
 {
     const scenario *s = r->scenario;
-    json j = json_make(stdout);
+    json_writer j = json_make(stdout);
     json_object(&j, NULL);
     json_text(&j, "scenario", s->file);
     json_bool(&j, "ok", true);

@@ -146,7 +146,7 @@ static void print_summary(arena *a, const run_command_options *o, const run_resu
     printf("\n");
     print_metrics(a, r);
     print_blame(a, r);
-    printf("\nmemory      %s of %s of each GPU, %s; windtunnel show memory has the parts\n",
+    printf("\nmemory      %s of %s of each GPU, %s; by part: windtunnel show memory\n",
            output_bytes(a, (double)r->memory.total_bytes),
            output_bytes(a, (double)s->cluster.node.gpu.memory_bytes),
            output_percent(a, (double)r->memory.total_bytes / (double)s->cluster.node.gpu.memory_bytes));
@@ -159,7 +159,7 @@ static void print_summary(arena *a, const run_command_options *o, const run_resu
 
 // ---- for machines
 
-static void print_json_lists(json *j, const run_result *r)
+static void print_json_lists(json_writer *j, const run_result *r)
 {
     json_object(j, "summary");
     for (uint32_t i = 0; i < r->summary.count; i++) {
@@ -199,7 +199,7 @@ static void print_json_lists(json *j, const run_result *r)
 static void print_json(arena *a, const run_command_options *o, const run_result *r)
 {
     const run_counters *c = &r->counters;
-    json j = json_make(stdout);
+    json_writer j = json_make(stdout);
     json_object(&j, NULL);
     json_text(&j, "scenario", r->scenario->file);
     json_text(&j, "job", answer_job(a, r->scenario));

@@ -49,7 +49,7 @@ int command_fail(arena *a, const sim_error *error, bool json, const run_result *
         answer_memory(a, memory->scenario, &memory->memory, stderr);
     }
     if (json) {
-        struct json j = json_make(stdout);
+        json_writer j = json_make(stdout);
         json_object(&j, NULL);
         json_error(&j, error);
         if (memory) answer_memory_json(&j, memory->scenario, &memory->memory);
@@ -123,13 +123,18 @@ void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *o
     table_print(&t, "", out);
 }
 
-void answer_memory_json(json *j, const scenario *s, const memory_need *need)
+void answer_memory_json(json_writer *j, const scenario *s, const memory_need *need)
 {
     const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
     json_object(j, "memory");
     json_object(j, "parts_bytes");
-    for (uint32_t part = 0; part < MEMORY_PARTS; part++)
-        json_count(j, memory_part_words[part], need->bytes[part]);
+    for (uint32_t part = 0; part < MEMORY_PARTS; part++) {
+        char key[64]; // keys without spaces are easier to ask for
+        snprintf(key, sizeof(key), "%s", memory_part_words[part]);
+        for (char *c = key; *c; c++)
+            if (*c == ' ') *c = '_';
+        json_count(j, key, need->bytes[part]);
+    }
     json_close(j);
     json_count(j, "total_bytes", need->total_bytes);
     json_count(j, "capacity_bytes", capacity);

@@ -30,12 +30,12 @@ static void print_help(FILE *out)
 
 static int fail_unknown(arena *a, const char *word)
 {
-    const char *names[ARRAY_COUNT(commands)];
+    const char *known[ARRAY_COUNT(commands)];
     char shown[WORDS_SHOWN_SIZE], list[128];
     sim_error error = { 0 };
     for (uint32_t i = 0; i < ARRAY_COUNT(commands); i++)
-        names[i] = commands[i]->name;
-    words_list(list, sizeof(list), names, ARRAY_COUNT(names), ARRAY_COUNT(names));
+        known[i] = commands[i]->name;
+    words_list(list, sizeof(list), known, ARRAY_COUNT(known), ARRAY_COUNT(known));
     for (uint32_t i = 0; i < ARRAY_COUNT(later); i++) {
         if (strcmp(later[i], word) != 0) continue;
         sim_fail(&error, SIM_EXIT_INPUT, NULL, "the command \"%s\" is not in this version", word);
@@ -44,7 +44,7 @@ static int fail_unknown(arena *a, const char *word)
     }
     sim_fail(&error, SIM_EXIT_INPUT, NULL, "unknown %s \"%s\"", word[0] == '-' ? "option" : "command",
              words_show(shown, word));
-    const char *nearest = words_nearest(word, names, ARRAY_COUNT(names));
+    const char *nearest = words_nearest(word, known, ARRAY_COUNT(known));
     if (nearest)
         sim_hint(&error, "did you mean \"%s\"?", nearest);
     else

@@ -140,12 +140,12 @@ void output_round_shares(arena *a, const double *shares, uint32_t count, uint32_
 
 // ---- JSON
 
-json json_make(FILE *out)
+json_writer json_make(FILE *out)
 {
-    return (json){ .out = out };
+    return (json_writer){ .out = out };
 }
 
-static void put_text(json *j, const char *text)
+static void put_text(json_writer *j, const char *text)
 {
     static const char escapes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
     size_t left = strlen(text);
@@ -168,7 +168,7 @@ static void put_text(json *j, const char *text)
 }
 
 // Goes to the place of the next value: a line of its own, behind a comma and its key.
-static void put_key(json *j, const char *key)
+static void put_key(json_writer *j, const char *key)
 {
     SIM_ASSERT((key != NULL) == (j->depth > 0 && j->end[j->depth] == '}'));
     SIM_ASSERT(j->depth > 0 || !j->some[0]); // one value at the top
@@ -179,7 +179,7 @@ static void put_key(json *j, const char *key)
     fputs(": ", j->out);
 }
 
-static void open_container(json *j, const char *key, char begin, char end)
+static void open_container(json_writer *j, const char *key, char begin, char end)
 {
     put_key(j, key);
     SIM_ASSERT(j->depth < JSON_DEPTH_MAX);
@@ -189,17 +189,17 @@ static void open_container(json *j, const char *key, char begin, char end)
     j->end[j->depth] = end;
 }
 
-void json_object(json *j, const char *key)
+void json_object(json_writer *j, const char *key)
 {
     open_container(j, key, '{', '}');
 }
 
-void json_array(json *j, const char *key)
+void json_array(json_writer *j, const char *key)
 {
     open_container(j, key, '[', ']');
 }
 
-void json_close(json *j)
+void json_close(json_writer *j)
 {
     SIM_ASSERT(j->depth > 0);
     const bool some = j->some[j->depth];
@@ -210,7 +210,7 @@ void json_close(json *j)
     if (j->depth == 0) fputc('\n', j->out);
 }
 
-void json_text(json *j, const char *key, const char *text)
+void json_text(json_writer *j, const char *key, const char *text)
 {
     put_key(j, key);
     if (text)
@@ -219,37 +219,37 @@ void json_text(json *j, const char *key, const char *text)
         fputs("null", j->out);
 }
 
-void json_number(json *j, const char *key, double value)
+void json_number(json_writer *j, const char *key, double value)
 {
     char text[64];
     put_key(j, key);
     fputs(isfinite(value) ? units_exact(UNIT_NONE, value, text, sizeof(text)) : "null", j->out);
 }
 
-void json_count(json *j, const char *key, uint64_t value)
+void json_count(json_writer *j, const char *key, uint64_t value)
 {
     put_key(j, key);
     fprintf(j->out, "%" PRIu64, value);
 }
 
-void json_integer(json *j, const char *key, int64_t value)
+void json_integer(json_writer *j, const char *key, int64_t value)
 {
     put_key(j, key);
     fprintf(j->out, "%" PRId64, value);
 }
 
-void json_bool(json *j, const char *key, bool value)
+void json_bool(json_writer *j, const char *key, bool value)
 {
     put_key(j, key);
     fputs(value ? "true" : "false", j->out);
 }
 
-void json_null(json *j, const char *key)
+void json_null(json_writer *j, const char *key)
 {
     json_text(j, key, NULL);
 }
 
-void json_error(json *j, const sim_error *error)
+void json_error(json_writer *j, const sim_error *error)
 {
     json_object(j, "error");
     json_count(j, "exit_code", (uint64_t)error->exit_code);

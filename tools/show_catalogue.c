@@ -98,20 +98,23 @@ static const folder folders[] = {
 
 // ---- reading
 
+// Reads an entry as if a scenario said "gpu: NAME".
 static bool read_part(arena *a, const catalogue *c, const folder *f, const char *name, part *out,
                       bind_reader **reader, sim_error *error)
 {
-    const doc_node node = { .kind = DOC_SCALAR, .scalar = name, .unrolled = 1, .height = 1 };
+    const bind_row rows[] = { f->row, BIND_END };
+    doc_node value = { .kind = DOC_SCALAR, .scalar = name, .unrolled = 1, .height = 1 };
+    doc_pair pair = { .key = f->row.key, .value = &value };
+    const doc_node mapping = { .kind = DOC_MAPPING, .pairs = &pair, .count = 1, .unrolled = 2, .height = 2 };
     *reader = bind_reader_create(a, part_read, (void *)c);
-    memset(out, 0, sizeof(*out));
-    return part_read(*reader, &f->row, &node, out, error) &&
+    return bind_read(*reader, rows, &mapping, "", out, error) &&
            (!f->complete || f->complete(out, *reader, error));
 }
 
-static bool list_names(arena *a, const catalogue *c, const folder *f, const char ***names, uint32_t *count,
+static bool list_names(arena *a, const catalogue *c, const folder *f, const char ***out, uint32_t *count,
                        sim_error *error)
 {
-    const int found = catalogue_names(a, c, f->name, names);
+    const int found = catalogue_names(a, c, f->name, out);
     *count = found > 0 ? (uint32_t)found : 0;
     return found >= 0 ||
            sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot read the folder \"%s/%s\"", c->directory, f->name);
@@ -126,14 +129,14 @@ ARRAY_OF(entry, entry_array);
 
 static bool add_folder(arena *a, const catalogue *c, const folder *f, entry_array *out, sim_error *error)
 {
-    const char **names;
+    const char **found;
     uint32_t count;
-    if (!list_names(a, c, f, &names, &count, error)) return false;
+    if (!list_names(a, c, f, &found, &count, error)) return false;
     for (uint32_t i = 0; i < count; i++) {
         part p;
         bind_reader *reader;
-        if (!read_part(a, c, f, names[i], &p, &reader, error)) return false;
-        *array_push(out, a) = (entry){ .folder = f->name, .name = names[i], .facts = f->describe(a, &p) };
+        if (!read_part(a, c, f, found[i], &p, &reader, error)) return false;
+        *array_push(out, a) = (entry){ .folder = f->name, .name = found[i], .facts = f->describe(a, &p) };
     }
     return true;
 }
@@ -146,7 +149,7 @@ static bool show_all(const show_request *q, const catalogue *c, sim_error *error
     for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++)
         if (!add_folder(a, c, &folders[f], &entries, error)) return false;
     if (q->options->json) {
-        json j = json_make(stdout);
+        json_writer j = json_make(stdout);
         json_object(&j, NULL);
         json_text(&j, "catalogue", c->directory);
         json_array(&j, "entries");
@@ -186,7 +189,7 @@ static void print_entry(arena *a, const folder *f, const char *name, const char 
                         const bind_provenance_array *numbers)
 {
     static const table_column columns[] = {
-        { "key", false }, { "value", false }, { "grade", false }, { "source", true }
+        { "key", false }, { "value", false }, { "grade", false }, { "source", false }
     };
     text_array sources = { 0 };
     table t = table_make(a, columns, ARRAY_COUNT(columns));
@@ -211,7 +214,7 @@ static void print_entry(arena *a, const folder *f, const char *name, const char 
 static void print_entry_json(const folder *f, const char *name, const char *facts,
                              const bind_provenance_array *numbers)
 {
-    json j = json_make(stdout);
+    json_writer j = json_make(stdout);
     json_object(&j, NULL);
     json_text(&j, "folder", f->name);
     json_text(&j, "name", name);
@@ -232,20 +235,20 @@ static void print_entry_json(const folder *f, const char *name, const char *fact
 
 static const folder *find_folder(const char *text, size_t length, sim_error *error)
 {
-    const char *names[ARRAY_COUNT(folders)];
+    const char *known[ARRAY_COUNT(folders)];
     char name[64], list[128];
     for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++) {
-        names[f] = folders[f].name;
-        if (strlen(names[f]) == length && memcmp(names[f], text, length) == 0) return &folders[f];
+        known[f] = folders[f].name;
+        if (strlen(known[f]) == length && memcmp(known[f], text, length) == 0) return &folders[f];
     }
     snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), text);
     sim_fail(error, SIM_EXIT_INPUT, NULL, "the catalogue has no folder \"%s\"", name);
-    const char *nearest = words_nearest(name, names, ARRAY_COUNT(names));
+    const char *nearest = words_nearest(name, known, ARRAY_COUNT(known));
     if (nearest)
         sim_hint(error, "did you mean \"%s\"?", nearest);
     else
         sim_hint(error, "folders: %s",
-                 words_list(list, sizeof(list), names, ARRAY_COUNT(names), ARRAY_COUNT(names)));
+                 words_list(list, sizeof(list), known, ARRAY_COUNT(known), ARRAY_COUNT(known)));
     return NULL;
 }
 

@@ -94,14 +94,14 @@ static void print_path(arena *a, const topology *t, vertex_id from, vertex_id to
     table_print(&steps, "", stdout);
 }
 
-static void json_link(json *j, link_class class, uint64_t rate_mBps, sim_time delay_ps)
+static void json_link(json_writer *j, link_class class, uint64_t rate_mBps, sim_time delay_ps)
 {
     json_text(j, "class", link_class_words[class]);
     json_number(j, "rate_Bps", rate_Bps(rate_mBps));
     json_integer(j, "delay_ps", delay_ps);
 }
 
-static void json_path(json *j, const topology *t, vertex_id from, vertex_id to)
+static void json_path(json_writer *j, const topology *t, vertex_id from, vertex_id to)
 {
     link_id path[TOPOLOGY_PATH_MAX];
     char name[128];
@@ -126,7 +126,7 @@ static void json_path(json *j, const topology *t, vertex_id from, vertex_id to)
 static void print_json(const show_request *q, const topology *t, const link_group_array *groups,
                        bool has_path, vertex_id from, vertex_id to)
 {
-    json j = json_make(stdout);
+    json_writer j = json_make(stdout);
     json_object(&j, NULL);
     json_text(&j, "scenario", q->result->scenario->file);
     json_text(&j, "cluster", answer_cluster(q->arena, q->result->scenario));

@@ -11,7 +11,7 @@ bool show_memory(const show_request *q, sim_error *error)
         return false;
     }
     if (q->options->json) {
-        json j = json_make(stdout);
+        json_writer j = json_make(stdout);
         json_object(&j, NULL);
         json_text(&j, "scenario", s->file);
         json_text(&j, "job", answer_job(q->arena, s));

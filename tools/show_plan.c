@@ -13,9 +13,9 @@ ARRAY_OF(op_group, op_group_array);
 
 static double op_time_s(const world *w, const program_op *op, uint64_t *bytes)
 {
-    const work *work = program_work(op, w->costs_of_lane[0]);
+    const work *done = program_work(op, w->costs_of_lane[0]);
     *bytes = 0;
-    if (work) return units_s_from_ps(work->duration_ps);
+    if (done) return units_s_from_ps(done->duration_ps);
     const program_collective *c = &w->program.collectives.items[op->slot];
     *bytes = c->bytes;
     return collective_predict_s(
@@ -57,7 +57,7 @@ static const char *range(arena *a, double least_s, double greatest_s)
     return strcmp(least, greatest) == 0 ? least : arena_format(a, "%s to %s", least, greatest);
 }
 
-static void print_groups(arena *a, const world *w)
+static void print_groups(const world *w)
 {
     const collectives *c = step_player_collectives(w->player);
     const lane_table *lanes = &w->lanes;
@@ -85,13 +85,13 @@ static void print_passes(arena *a, const world *w)
     const pass_costs *costs = w->costs_of_lane[0];
     const struct {
         const char *name;
-        const work *work;
+        const work *pass;
     } passes[] = { { "forward", &costs->forward },
                    { "backward", &costs->backward },
                    { "optimizer", &costs->optimizer } };
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t i = 0; i < ARRAY_COUNT(passes); i++) {
-        const work *k = passes[i].work;
+        const work *k = passes[i].pass;
         table_cell(&t, "%s", passes[i].name);
         table_cell(&t, "%s", output_number(a, UNIT_TIME, units_s_from_ps(k->duration_ps)));
         table_cell(&t, "%s", output_number(a, UNIT_TIME, units_s_from_ps(k->recompute_ps)));
@@ -126,21 +126,27 @@ static void print_ops(arena *a, const op_group_array *groups)
     table_print(&t, "", stdout);
 }
 
+// Buckets of one size that follow one another share a row: most are as large as plan.bucket allows.
 static void print_buckets(arena *a, const world *w)
 {
     static const table_column columns[] = {
-        { "bucket", true }, { "elements", true }, { "gradients", true }, { "full after", true }
+        { "buckets", true }, { "elements of each", true }, { "gradients", true }, { "full after", false }
     };
     const pass_costs *costs = w->costs_of_lane[0];
     const double element_bytes = dtype_bytes((dtype)w->scenario->training.gradient_dtype);
     if (!w->program.collectives.count) return;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
-    for (uint32_t i = 0; i < costs->bucket_count; i++) {
-        const bucket *b = &costs->buckets[i];
-        table_cell(&t, "%u", i);
-        table_cell(&t, "%s", output_count(a, b->elements));
-        table_cell(&t, "%s", output_number(a, UNIT_BYTES, (double)b->elements * element_bytes));
-        table_cell(&t, "piece %u of %u", b->piece + 1, costs->piece_count);
+    for (uint32_t i = 0, end; i < costs->bucket_count; i = end) {
+        const bucket *first = &costs->buckets[i];
+        for (end = i + 1; end < costs->bucket_count && costs->buckets[end].elements == first->elements;)
+            end++;
+        const uint32_t from = first->piece + 1, to = costs->buckets[end - 1].piece + 1;
+        table_cell(&t, "%u", end - i);
+        table_cell(&t, "%s", output_count(a, first->elements));
+        table_cell(&t, "%s", output_number(a, UNIT_BYTES, (double)first->elements * element_bytes));
+        table_cell(&t, "%s",
+                   from == to ? arena_format(a, "piece %u of %u", from, costs->piece_count)
+                              : arena_format(a, "pieces %u to %u of %u", from, to, costs->piece_count));
     }
     printf("\n");
     table_print(&t, "", stdout);
@@ -178,7 +184,7 @@ static void print_kernels(arena *a, const world *w)
 
 // ---- for machines
 
-static void json_pass(json *j, const char *name, const work *k)
+static void json_pass(json_writer *j, const char *name, const work *k)
 {
     json_object(j, name);
     json_integer(j, "duration_ps", k->duration_ps);
@@ -190,7 +196,7 @@ static void json_pass(json *j, const char *name, const work *k)
     json_close(j);
 }
 
-static void json_groups(json *j, const world *w)
+static void json_groups(json_writer *j, const world *w)
 {
     const collectives *c = step_player_collectives(w->player);
     json_array(j, "groups");
@@ -204,7 +210,7 @@ static void json_groups(json *j, const world *w)
     json_close(j);
 }
 
-static void json_ops(json *j, const op_group_array *groups)
+static void json_ops(json_writer *j, const op_group_array *groups)
 {
     json_array(j, "operations");
     for (uint32_t i = 0; i < groups->count; i++) {
@@ -222,7 +228,7 @@ static void json_ops(json *j, const op_group_array *groups)
     json_close(j);
 }
 
-static void json_kernels(json *j, const pass_costs *costs)
+static void json_kernels(json_writer *j, const pass_costs *costs)
 {
     json_array(j, "kernels");
     for (uint32_t i = 0; i < costs->kernel_count; i++) {
@@ -245,7 +251,7 @@ static void json_kernels(json *j, const pass_costs *costs)
 static void print_json(arena *a, const world *w, const op_group_array *groups)
 {
     const pass_costs *costs = w->costs_of_lane[0];
-    json j = json_make(stdout);
+    json_writer j = json_make(stdout);
     json_object(&j, NULL);
     json_text(&j, "scenario", w->scenario->file);
     json_text(&j, "job", answer_job(a, w->scenario));
@@ -291,7 +297,7 @@ bool show_plan(const show_request *q, sim_error *error)
         return true;
     }
     printf("%s\n%s\n", answer_job(a, r->scenario), answer_plan(a, r->scenario));
-    print_groups(a, w);
+    print_groups(w);
     print_passes(a, w);
     print_ops(a, &groups);
     print_buckets(a, w);
