@@ -177,8 +177,8 @@ static const doc_node *resolve(const part_lookup *l, const doc_node *node, const
 
 bool part_read(bind_reader *r, const bind_row *row, const doc_node *node, void *out, sim_error *error)
 {
-    SIM_ASSERT(row->type == BIND_TYPE_PART && row->folder && row->rows);
+    SIM_ASSERT(row->folder && row->rows);
     const part_lookup lookup = { bind_reader_arena(r), bind_reader_owner(r), row, error };
     const doc_node *mapping = resolve(&lookup, node, NULL);
-    return mapping && bind_read(r, row->rows, mapping, row->key, out, error);
+    return mapping && bind_read_part(r, row, mapping, out, error);
 }
