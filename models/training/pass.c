@@ -6,7 +6,6 @@
 typedef struct timed_list {
     kernel_array kernels;
     sim_time *time_ps;
-    uint32_t *use; // index into the table of distinct kernels
 } timed_list;
 
 typedef struct builder {
@@ -43,12 +42,12 @@ static bool time_list(builder *b, timed_list *list, uint64_t calls)
 {
     const uint32_t count = list->kernels.count;
     list->time_ps = arena_array(b->a, sim_time, count);
-    list->use = arena_array(b->a, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
-        list->use[i] = use_of(b, &list->kernels.items[i]);
-        list->time_ps[i] = b->uses.items[list->use[i]].cost.time_ps;
-        b->uses.items[list->use[i]].calls += calls;
-        if (b->uses.items[list->use[i]].cost.too_long)
+        const uint32_t index = use_of(b, &list->kernels.items[i]); // may move the table
+        kernel_use *use = &b->uses.items[index];
+        list->time_ps[i] = use->cost.time_ps;
+        use->calls += calls;
+        if (use->cost.too_long)
             return sim_fail(b->error, SIM_EXIT_INPUT, NULL,
                             "kernel \"%s\" would take longer than %.0f s on a %s",
                             list->kernels.items[i].name, ROOFLINE_LONGEST_S, roofline_gpu(b->gpu)->name) ||
@@ -71,6 +70,14 @@ static uint64_t spread(uint64_t total, uint32_t index, uint32_t count)
 
 static const sim_time longest_pass_ps = 86400 * PS_PER_S;
 
+// When the host has issued all calls until now. No later than twice the longest pass: that is refused all the same, and
+// the clock cannot overflow.
+static sim_time issued_ps(const pass_clock *clock)
+{
+    const unsigned __int128 time_ps = (unsigned __int128)clock->launch_ps * (clock->launched - 1);
+    return time_ps < (unsigned __int128)(2 * longest_pass_ps) ? (sim_time)time_ps : 2 * longest_pass_ps;
+}
+
 // False when the pass has become longer than any real one; its clock can go on for one more list without overflow.
 static bool play(builder *b, pass_clock *clock, const timed_list *list, bool is_recompute, work *into)
 {
@@ -79,7 +86,7 @@ static bool play(builder *b, pass_clock *clock, const timed_list *list, bool is_
         // The list's other framework calls are spread evenly over its kernels. A kernel of several launches can end no
         // earlier than its last one.
         clock->launched += kernel->launches + spread(list->kernels.host_calls, i, list->kernels.count);
-        const sim_time issued = clock->launch_ps * (sim_time)(clock->launched - 1);
+        const sim_time issued = issued_ps(clock);
         const sim_time wait = issued > clock->gpu_free_ps ? issued - clock->gpu_free_ps : 0;
         clock->gpu_free_ps += wait + list->time_ps[i];
         into->duration_ps += wait + list->time_ps[i];
@@ -150,40 +157,67 @@ static bool bucket_fill(builder *b, bucket_filler *f, uint64_t elements, bool la
     return last || f->buckets.count > before;
 }
 
+// Parameters of the parts of the backward pass, in its order. A tied table has both its gradients only at the very end.
+typedef struct part_elements {
+    uint64_t head, layer, embedding;
+} part_elements;
+
+static part_elements elements_of_parts(const llm_def *m, const memory_settings *s)
+{
+    const uint32_t tensor = s->kernels.tensor;
+    const uint64_t table = kernels_padded_vocabulary(m, tensor) / tensor * m->hidden;
+    const bool head_table = !m->tied_embeddings || !s->has_embedding;
+    const uint64_t positions = m->position == POSITION_LEARNED ? m->max_sequence * m->hidden : 0;
+    const part_elements e = {
+        .head = s->has_head ? llm_norm_parameters(m) + (head_table ? table : 0) : 0,
+        .layer = memory_layer_parameters_here(m, tensor),
+        .embedding = s->has_embedding ? table + positions : 0,
+    };
+    SIM_ASSERT(e.head + s->layers_here * e.layer + e.embedding == memory_parameters_here(m, s));
+    return e;
+}
+
+typedef struct backward_lists {
+    timed_list head, again, layer, embedding; // again: what is recomputed before each layer
+} backward_lists;
+
+static bool time_backward(builder *b, backward_lists *lists)
+{
+    const memory_settings *s = &b->settings->memory;
+    const uint64_t passes = b->settings->micro_batches, layers = passes * s->layers_here;
+    if (s->has_head) kernels_head_backward(b->model, &s->kernels, b->a, &lists->head.kernels);
+    kernels_layer_recompute(b->model, &s->kernels, s->recompute, b->a, &lists->again.kernels);
+    kernels_layer_backward(b->model, &s->kernels, b->a, &lists->layer.kernels);
+    if (s->has_embedding) kernels_embedding_backward(b->model, &s->kernels, b->a, &lists->embedding.kernels);
+    return time_list(b, &lists->head, passes) && time_list(b, &lists->again, layers) &&
+           time_list(b, &lists->layer, layers) && time_list(b, &lists->embedding, passes);
+}
+
+static uint64_t bucket_capacity(const memory_settings *s)
+{
+    if (!s->bucket_bytes) return UINT64_MAX;
+    const double elements = (double)s->bucket_bytes / s->gradient_bytes;
+    return elements < 1.0 ? 1 : (uint64_t)elements;
+}
+
 static bool build_backward(builder *b, pass_costs *out)
 {
     const memory_settings *s = &b->settings->memory;
-    timed_list embedding = { 0 }, again = { 0 }, layer = { 0 }, head = { 0 };
-    const uint64_t passes = b->settings->micro_batches;
-    if (s->has_head) kernels_head_backward(b->model, &s->kernels, b->a, &head.kernels);
-    kernels_layer_recompute(b->model, &s->kernels, s->recompute, b->a, &again.kernels);
-    kernels_layer_backward(b->model, &s->kernels, b->a, &layer.kernels);
-    if (s->has_embedding) kernels_embedding_backward(b->model, &s->kernels, b->a, &embedding.kernels);
-    if (!time_list(b, &head, passes) || !time_list(b, &again, passes * s->layers_here) ||
-        !time_list(b, &layer, passes * s->layers_here) || !time_list(b, &embedding, passes))
-        return false;
-
-    const uint32_t parts = s->layers_here + 2;
-    out->pieces = arena_array(b->a, work, parts);
-    const double per_bucket = (double)s->bucket_bytes / s->gradient_bytes;
-    bucket_filler filler = { .capacity = s->bucket_bytes ? (per_bucket < 1.0 ? 1 : (uint64_t)per_bucket)
-                                                         : UINT64_MAX };
-    const uint32_t tensor = s->kernels.tensor;
+    const part_elements elements = elements_of_parts(b->model, s);
+    const uint32_t parts = s->layers_here + 2; // head, layers from the last, embedding
+    backward_lists lists = { 0 };
+    bucket_filler filler = { .capacity = bucket_capacity(s) };
     pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
+    if (!time_backward(b, &lists)) return false;
+    out->pieces = arena_array(b->a, work, parts);
     for (uint32_t part = 0; part < parts; part++) {
+        const bool first = part == 0, last = part == parts - 1;
+        const timed_list *list = first ? &lists.head : last ? &lists.embedding : &lists.layer;
+        const uint64_t filled = first ? elements.head : last ? elements.embedding : elements.layer;
         work *piece = &out->pieces[out->piece_count];
-        uint64_t elements = 0;
-        if (part == 0) {
-            if (!play(b, &clock, &head, false, piece)) return false;
-            elements = s->has_head ? llm_head_parameters(b->model) / tensor : 0;
-        } else if (part < parts - 1) {
-            if (!play(b, &clock, &again, true, piece) || !play(b, &clock, &layer, false, piece)) return false;
-            elements = llm_layer_parameters(b->model) / tensor;
-        } else {
-            if (!play(b, &clock, &embedding, false, piece)) return false;
-            elements = s->has_embedding ? llm_embedding_parameters(b->model) / tensor : 0;
-        }
-        if (bucket_fill(b, &filler, elements, part == parts - 1, out->piece_count)) out->piece_count++;
+        if (!first && !last && !play(b, &clock, &lists.again, true, piece)) return false;
+        if (!play(b, &clock, list, false, piece)) return false;
+        if (bucket_fill(b, &filler, filled, last, out->piece_count)) out->piece_count++;
     }
     for (uint32_t i = 0; i < out->piece_count; i++)
         work_add(&out->backward, &out->pieces[i]);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/training/program.h"
-#include "models/ids.h"
 #include "sim/check.h"
 #include <math.h>
 
@@ -56,28 +55,34 @@ static uint64_t bytes_of(uint64_t elements, double element_bytes)
     return (uint64_t)ceil((double)elements * element_bytes);
 }
 
-// The last micro-batch: its backward pass in pieces, each followed by the buckets that it filled.
+// Reduces the buckets from next on that were full after a piece of the backward pass; they wait for operation done. The
+// order of the stream makes the later ones wait too. Returns the first bucket that is left.
+static uint32_t add_reductions(builder *b, const pass_costs *costs, const program_settings *s, uint32_t next,
+                               uint32_t piece, uint32_t done)
+{
+    const bool zero = s->sharding == SHARDING_ZERO_1;
+    for (uint32_t first = next; next < costs->bucket_count && costs->buckets[next].piece <= piece; next++) {
+        const uint32_t reduction = add_collective(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
+                                                  zero ? "gradient reduce-scatter" : "gradient all-reduce",
+                                                  bytes_of(costs->buckets[next].elements, s->gradient_bytes));
+        if (next == first) add_edge(b, done, reduction);
+    }
+    return next;
+}
+
+// The last micro-batch: its backward pass in pieces, each followed by the buckets that it filled, or, without overlap, the
+// whole pass followed by all of them.
 static void add_last_backward(builder *b, const pass_costs *costs, const program_settings *s,
                               uint32_t micro_batch)
 {
-    const bool zero = s->sharding == SHARDING_ZERO_1;
-    uint32_t next_bucket = 0;
-    for (uint32_t piece = 0; piece < costs->piece_count; piece++) {
-        const uint32_t done = add_compute(b, OP_BACKWARD_PIECE, "backward", micro_batch, piece);
-        for (; s->overlap_gradients && next_bucket < costs->bucket_count &&
-               costs->buckets[next_bucket].piece == piece;
-             next_bucket++)
-            add_edge(b, done,
-                     add_collective(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
-                                    zero ? "gradient reduce-scatter" : "gradient all-reduce",
-                                    bytes_of(costs->buckets[next_bucket].elements, s->gradient_bytes)));
+    const uint32_t last = costs->piece_count - 1;
+    if (!s->overlap_gradients) {
+        add_reductions(b, costs, s, 0, last, add_compute(b, OP_BACKWARD, "backward", micro_batch, NO_ID));
+        return;
     }
-    const uint32_t whole = b->last[STREAM_COMPUTE];
-    for (; next_bucket < costs->bucket_count; next_bucket++)
-        add_edge(b, whole,
-                 add_collective(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
-                                zero ? "gradient reduce-scatter" : "gradient all-reduce",
-                                bytes_of(costs->buckets[next_bucket].elements, s->gradient_bytes)));
+    for (uint32_t piece = 0, next = 0; piece <= last; piece++)
+        next = add_reductions(b, costs, s, next, piece,
+                              add_compute(b, OP_BACKWARD_PIECE, "backward", micro_batch, piece));
 }
 
 void program_build(arena *a, const pass_costs *costs, const program_settings *s, program *out)

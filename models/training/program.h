@@ -7,6 +7,7 @@
 // all of them; with ZeRO-1 the norm of the gradients is summed first and the new parameters are gathered bucket by bucket.
 #pragma once
 #include "models/collective/plan.h"
+#include "models/ids.h"
 #include "models/training/pass.h"
 
 typedef enum op_kind { OP_FORWARD, OP_BACKWARD, OP_BACKWARD_PIECE, OP_OPTIMIZER, OP_COLLECTIVE } op_kind;

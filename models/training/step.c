@@ -210,9 +210,10 @@ static void end_step(step_player *p)
     const uint32_t lanes = p->settings.lanes->count;
     for (lane_id l = 0; l < lanes; l++)
         charge_step_end(p, l);
+    // Nobody charges anything at this instant any more, so what the last lane waited for just now is known as well.
     const lane_id last = last_lane_of_step(p);
     for (lane_id l = 0; l < lanes; l++)
-        if (l != last) blame_idle_for_peer(p->blame, l, now, last, now);
+        if (l != last) blame_idle_for_peer(p->blame, l, now, last, now + 1);
     blame_end_step(p->blame, now);
 
     const step_end end = {
@@ -407,11 +408,13 @@ uint32_t step_player_meeting_count(const step_player *p)
 
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size)
 {
-    const uint32_t node = graph_first_waiting(p->graph);
+    const uint32_t inside = graph_first_running(p->graph);
+    const uint32_t node = inside != UINT32_MAX ? inside : graph_first_waiting(p->graph);
     if (node == UINT32_MAX)
         snprintf(buffer, size, "nothing waits");
     else
-        snprintf(buffer, size, "rank %u waits before \"%s\" in step %u",
-                 p->settings.lanes->lanes[node_lane(p, node)].first_rank, node_op(p, node)->name, p->step);
+        snprintf(buffer, size, "rank %u waits %s \"%s\" in step %u",
+                 p->settings.lanes->lanes[node_lane(p, node)].first_rank,
+                 inside != UINT32_MAX ? "in" : "before", node_op(p, node)->name, p->step);
     return buffer;
 }
