@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Plays the golden scenarios: NAME.yaml must print NAME.expected.json, whole and with the digest of every result; and
-# the digest must not know how the run was watched or played: trace levels, event queues, phases reversed. Since each
+# the digest must not know how the run was watched or played: trace levels, folding, event queues, phases reversed. Since each
 # build compares with the same file, compilers and optimisation levels agree as well.
 # Left out of the comparison: run_env, which says when and where it ran and how long that took.
 set -euo pipefail
@@ -68,11 +68,12 @@ run() {
     cat "$scratch/stderr"
     return 1
 }
-digest() { jq -e -r '.digest' "$scratch/printed.json"; }
+digest() { sed -n -E 's/^  "digest": "([0-9a-f]+)",?$/\1/p' "$scratch/printed.json" | grep .; }
 
 for name in "${names[@]}"; do
     run "$name" || continue
-    jq 'del(.run_env)' "$scratch/printed.json" >"$scratch/actual.json"
+    # run_env stays as an empty object, so that the file is still JSON.
+    sed -E '/^  "run_env": \{$/,/^  \}/{/^    /d}' "$scratch/printed.json" >"$scratch/actual.json"
     want=$(digest) || {
         complain "$name: no digest is printed"
         continue
@@ -94,6 +95,7 @@ for name in "${names[@]}"; do
 --set run.trace=steps
 --set run.trace=spans
 --set run.trace=transfers
+--set run.fold=none
 --queue bucket
 --queue radix
 --queue heap

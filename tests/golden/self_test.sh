@@ -11,9 +11,17 @@ failures=0
 cat >"$scratch/program" <<'END'
 #!/bin/bash
 digest=$(<digest)
-case " $* " in *"$(<odd) "*) digest=odd ;; esac
+case " $* " in *"$(<odd) "*) digest=0dd ;; esac
 case " $* " in *"$(<fails) "*) echo 'it failed' >&2; exit 3 ;; esac
-printf '{"digest": "%s", "steps": [{"step_ps": %s}], "run_env": {"host": "%s"}}\n' "$digest" "$(<step)" "$RANDOM"
+cat <<JSON
+{
+  "digest": "$digest",
+  "steps": $(<step),
+  "run_env": {
+    "host": "$RANDOM"
+  }
+}
+JSON
 END
 chmod +x "$scratch/program"
 mkdir "$scratch/golden"
@@ -22,8 +30,8 @@ touch tiny.yaml
 reset() {
     echo 00ff >digest
     echo 123 >step
-    echo none >odd
-    echo none >fails
+    echo nothing >odd
+    echo nothing >fails
 }
 expect() { # WHAT, exit code, TEXT, options
     local output status=0
@@ -43,10 +51,10 @@ expect 'another step' 1 'tiny: the results differ'
 reset
 echo 00fe >digest
 expect 'another digest' 1 'tiny: the results differ'
-for option in run.trace=summary run.trace=steps run.trace=spans run.trace=transfers bucket radix heap --reverse-phases; do
+for option in run.trace=summary run.trace=steps run.trace=spans run.trace=transfers run.fold=none bucket radix heap --reverse-phases; do
     reset
     echo "$option" >odd
-    expect "a digest that hangs on $option" 1 'tiny: digest odd with'
+    expect "a digest that hangs on $option" 1 'tiny: digest 0dd with'
 done
 reset
 echo radix >fails

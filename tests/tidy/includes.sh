@@ -9,7 +9,7 @@ level_of() {
     case $1 in
     sim/*) echo 0 ;;
     models/windtunnel.h) echo 19 ;;
-    models/ids.* | models/dtype.* | models/digest.* | models/part*.* | models/tables.*) echo 11 ;;
+    models/ids.* | models/dtype.* | models/digest.* | models/part*.* | models/tables*.*) echo 11 ;;
     models/hardware/* | models/network/*) echo 12 ;;
     models/collective/* | models/storage/* | models/reliability/*) echo 13 ;;
     models/training/* | models/cost.*) echo 14 ;;
