@@ -16,7 +16,8 @@ typedef struct arena_mark_t { // a moment to which arena_release() goes back
 arena *arena_create(const char *name); // NULL when memory has ended; the name is kept, not copied
 void arena_destroy(arena *a);          // frees everything; NULL is fine
 void arena_set_escape(arena *a, jmp_buf *escape);
-jmp_buf *arena_escape(const arena *a); // for who holds foreign memory: set your own escape, free, jump on to this one
+// For who holds foreign memory: set your own escape, free, jump on to this one.
+jmp_buf *arena_escape(const arena *a);
 // The n-th allocation of this arena from now on fails, as if memory had ended (tests only); 0 switches it off.
 void arena_fail_after(arena *a, uint64_t allocations);
 
