@@ -302,7 +302,7 @@ static bool read_kind(const bind_reading *k, const doc_node *node, void *field, 
     case BIND_TYPE_LATER:
     case BIND_TYPE_END: break;
     }
-    SIM_ASSERT(!"a table's row of another kind");
+    SIM_ASSERT(false && "a table's row of another kind");
     return false;
 }
 
@@ -337,5 +337,5 @@ void bind_set_default(const bind_row *row, void *field, arena *a)
     case BIND_TYPE_LATER:
     case BIND_TYPE_END: break;
     }
-    SIM_ASSERT(!"a row of this kind has no default");
+    SIM_ASSERT(false && "a row of this kind has no default");
 }

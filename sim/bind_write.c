@@ -131,7 +131,7 @@ static void write_value(FILE *out, const bind_row *row, const void *field)
     case BIND_TYPE_LATER:
     case BIND_TYPE_END: break;
     }
-    SIM_ASSERT(!"a table's row of another kind");
+    SIM_ASSERT(false && "a table's row of another kind");
 }
 
 static const bind_provenance *provenance_of(const writer *w, const bind_row *row, const void *field)
