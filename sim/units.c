@@ -437,7 +437,8 @@ char *units_exact(unit_kind kind, double value, char *buffer, size_t size)
 {
     SIM_ASSERT(isfinite(value) && size > 0);
     const char *base = units_base(kind);
-    for (int digits = 1; digits <= DBL_DECIMAL_DIG; digits++) {
+    // %g drops zeros at the end; six digits keep 400 from becoming 4e+02
+    for (int digits = 6; digits <= DBL_DECIMAL_DIG; digits++) {
         snprintf(buffer, size, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value) break;
     }

@@ -349,6 +349,8 @@ static void exact_text_reads_back_to_the_same_bits(void **state)
     assert_string_equal(units_exact(UNIT_RATE, 450e9, buffer, sizeof(buffer)), "4.5e+11 B/s");
     assert_string_equal(units_exact(UNIT_TIME, 0.1, buffer, sizeof(buffer)), "0.1 s");
     assert_string_equal(units_exact(UNIT_NONE, 1.0 / 3.0, buffer, sizeof(buffer)), "0.3333333333333333");
+    assert_string_equal(units_exact(UNIT_POWER, 400.0, buffer, sizeof(buffer)), "400 W");
+    assert_string_equal(units_exact(UNIT_POWER, 1e6, buffer, sizeof(buffer)), "1e+06 W");
     assert_string_equal(units_exact(UNIT_NONE, 12.0, buffer, sizeof(buffer)), "12");
     uint64_t bits = UINT64_C(0x9e3779b97f4a7c15); // a walk through all exponents, denormal numbers too
     for (int i = 0; i < 2000; i++) {
