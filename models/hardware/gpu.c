@@ -21,7 +21,7 @@ static bool check_curve(const void *field, const doc_node *node, sim_error *erro
 #define PEAK(type_, key_)                                                                                    \
     {                                                                                                        \
         .type = BIND_TYPE_DOUBLE, .key = (key_), .offset = (type_) * sizeof(double), .unit = UNIT_FLOPS,     \
-        BIND_DEFAULT(0.0, "0 FLOP/s: none"), BIND_AT_LEAST(0)                                                \
+        BIND_DEFAULT(0.0, "0 FLOP/s: none"), BIND_AT_LEAST(0), BIND_NOTE("dense peak of " key_ " products")  \
     }
 static const bind_row peak_binds[] = {
     PEAK(DTYPE_FP32, "fp32"),
