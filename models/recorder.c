@@ -117,25 +117,13 @@ static void describe_ranks(recorder *r)
     }
 }
 
-static uint64_t ranks_with_costs(const world *w, const pass_costs *costs, double *clock_ratio)
-{
-    uint64_t ranks = 0;
-    for (lane_id l = 0; l < w->lanes.count; l++)
-        if (w->costs_of_lane[l] == costs) {
-            ranks += w->lanes.lanes[l].multiplicity;
-            *clock_ratio = w->lanes.lanes[l].clock_ratio;
-        }
-    return ranks;
-}
-
 static void describe_kernels(recorder *r)
 {
     const world *w = r->world;
     uint32_t id = 0;
     for (uint32_t c = 0; c < w->cost_count; c++) {
         const pass_costs *costs = &w->costs[c];
-        double clock_ratio = 1.0;
-        const uint64_t ranks = ranks_with_costs(w, costs, &clock_ratio);
+        const uint64_t ranks = world_ranks_with(w, costs);
         for (uint32_t k = 0; k < costs->kernel_count; k++) {
             const kernel_use *use = &costs->kernels[k];
             tables_write_kernel(r->tables, &(row_kernel){ .kernel_id = id++,
@@ -147,7 +135,7 @@ static void describe_kernels(recorder *r)
                                                           .m = use->shape.m,
                                                           .n = use->shape.n,
                                                           .k = use->shape.k,
-                                                          .clock_ratio = clock_ratio,
+                                                          .clock_ratio = costs->clock_ratio,
                                                           .flop = use->shape.flop,
                                                           .bytes = use->shape.bytes,
                                                           .time_ps = use->cost.time_ps,
@@ -228,6 +216,7 @@ static void on_collective(void *owner, const step_collective *told)
 {
     recorder *r = owner;
     const collective_result *c = told->result;
+    const char *label = collectives_group(step_player_collectives(r->world->player), c->group)->label;
     const sim_time duration = c->end_ps - c->last_arrival_ps;
     tables_write_collective(
         r->tables,
@@ -236,7 +225,7 @@ static void on_collective(void *owner, const step_collective *told)
             .step = told->step,
             .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
             .purpose_id = tables_name(r->tables, told->name),
-            .group_kind_id = tables_name(r->tables, "dp"),
+            .group_kind_id = tables_name(r->tables, label),
             .group_id = c->group,
             .algorithm_id = tables_name(r->tables, c->kind == COLLECTIVE_SEND_RECV ? "send-recv" : "ring"),
             .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
@@ -253,7 +242,7 @@ static void on_collective(void *owner, const step_collective *told)
             .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
 }
 
-static void on_transfer(void *owner, uint32_t step, const collective_transfer *moved, uint32_t multiplicity)
+static void on_transfer(void *owner, uint32_t step, const group_def *group, const collective_transfer *moved)
 {
     recorder *r = owner;
     tables_write_transfer(r->tables,
@@ -263,9 +252,9 @@ static void on_transfer(void *owner, uint32_t step, const collective_transfer *m
                                            .collective_id = known_int(collective_number(r, step, moved->tag)),
                                            .source_part_id = r->first_vertex_part + moved->from,
                                            .destination_part_id = r->first_vertex_part + moved->to,
-                                           .class_id = tables_name(r->tables, "dp"),
+                                           .class_id = tables_name(r->tables, group->label),
                                            .bytes = moved->bytes,
-                                           .multiplicity = multiplicity,
+                                           .multiplicity = group->multiplicity,
                                            .start_ps = moved->start_ps,
                                            .end_ps = moved->end_ps });
 }
@@ -339,17 +328,15 @@ static void write_step(recorder *r, const step_end *end)
                         (double)tokens;
     const double peak_flop = s->cluster.node.gpu.peak_flops[s->training.precision] * s->plan.gpus *
                              units_s_from_ps(end->end_ps - end->start_ps);
-    double executed = 0.0;
-    for (lane_id l = 0; l < r->world->lanes.count; l++)
-        executed += summary_executed_flop(r->world, l);
-    tables_write_step(r->tables, &(row_step){ .step = end->step,
-                                              .start_ps = end->start_ps,
-                                              .end_ps = end->end_ps,
-                                              .tokens = tokens,
-                                              .sequences = s->training.global_batch,
-                                              .model_flop = known_real(flop),
-                                              .mfu_ratio = known_real(flop / peak_flop),
-                                              .hfu_ratio = known_real(executed / peak_flop) });
+    tables_write_step(r->tables,
+                      &(row_step){ .step = end->step,
+                                   .start_ps = end->start_ps,
+                                   .end_ps = end->end_ps,
+                                   .tokens = tokens,
+                                   .sequences = s->training.global_batch,
+                                   .model_flop = known_real(flop),
+                                   .mfu_ratio = known_real(flop / peak_flop),
+                                   .hfu_ratio = known_real(summary_executed_flop(r->world) / peak_flop) });
 }
 
 static bool on_step(void *owner, const step_end *end)

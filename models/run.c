@@ -255,13 +255,13 @@ static bool close_output(run_context *c)
 
 static bool execute(run_context *c)
 {
+    c->result->state = RUN_FAILED;
     if (!read_scenario(c, true) || !build_world(c) || !open_output(c)) return false;
     const bool played = play(c);
-    if (!played) c->result->state = RUN_FAILED;
     c->result->wall_s = os_wall_s() - c->start_wall_s;
     c->result->cpu_s = os_cpu_s() - c->start_cpu_s;
-    count(c);
     if (played) summarise(c);
+    count(c);
     return close_output(c) && played;
 }
 
@@ -300,7 +300,9 @@ static bool begin(run_context *c, const run_options *options, run_result *result
                         .start_wall_s = os_wall_s(),
                         .start_cpu_s = os_cpu_s() };
     result->arena = arena_create("run");
-    return result->arena || sim_fail(error, SIM_EXIT_INPUT, NULL, "out of memory");
+    if (!result->arena) return sim_fail(error, SIM_EXIT_INPUT, NULL, "out of memory");
+    arena_fail_after(result->arena, options->fail_allocation);
+    return true;
 }
 
 bool run_load(const run_options *options, bool job_wanted, run_result *result, sim_error *error)

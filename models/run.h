@@ -21,6 +21,7 @@ typedef struct run_options {
     const char *arguments;      // as the user typed them, for run_env; NULL: unknown
     queue_kind queue;           // for tests: the result is the same
     bool reverse_phases;        // for tests: the result is the same
+    uint64_t fail_allocation;   // for tests: this allocation of the run's arena fails; 0: none
     // Asked now and then, and after every step; false stops the run at the end of the current instant. NULL: never.
     bool (*progress)(void *owner, const run_progress *progress);
     void *owner;
@@ -44,7 +45,7 @@ typedef struct run_counters {
 } run_counters;
 
 typedef struct run_result {
-    run_state state;
+    run_state state;          // RUN_FAILED also when it was refused
     arena *arena;             // owns everything below
     const scenario *scenario; // NULL: it could not be read
     const world *world;       // NULL: it could not be built

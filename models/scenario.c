@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/scenario.h"
 #include "sim/os.h"
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,9 @@ static const bind_row plan_binds[] = {
              BIND_NOTE("tensor-parallel size; 1 is modelled")),
     BIND_U32(plan_def, pipeline, "pipeline", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_NOTE("pipeline stages; 1 is modelled")),
-    BIND_U32(plan_def, data, "data", BIND_DEFAULT(0, "what is left of gpus"),
+    BIND_U32(plan_def, data, "data", BIND_DEFAULT(0, "what is left of gpus"), BIND_AT_LEAST(1),
              BIND_NOTE("data-parallel replicas")),
-    BIND_U32(plan_def, gpus, "gpus", BIND_DEFAULT(0, "all of the cluster"),
+    BIND_U32(plan_def, gpus, "gpus", BIND_DEFAULT(0, "all of the cluster"), BIND_AT_LEAST(1),
              BIND_NOTE("GPUs the job takes, from the first node on")),
     BIND_ENUM(plan_def, sharding, "sharding", sharding_words, BIND_DEFAULT(SHARDING_NONE, "none"),
               BIND_NOTE("what the replicas share out; none and zero-1 (optimizer states) are modelled")),
@@ -73,7 +74,7 @@ static const bind_row training_binds[] = {
              BIND_AT_MOST(1e6),
              BIND_NOTE("sequences a replica handles at once; the rest is gradient accumulation")),
     BIND_U64(training_def, sequence_length, "sequence_length", BIND_DEFAULT(0, "the model's max_sequence"),
-             BIND_AT_MOST(1e8), BIND_NOTE("tokens per sequence")),
+             BIND_AT_LEAST(1), BIND_AT_MOST(1e8), BIND_NOTE("tokens per sequence")),
     BIND_ENUM(
         training_def, precision, "precision", dtype_words, BIND_DEFAULT(DTYPE_BF16, "bf16"),
         BIND_NOTE(
@@ -157,6 +158,7 @@ bool scenario_load(arena *a, const catalogue *parts, const char *path, const cha
 
     bind_reader *reader = bind_reader_create(a, part_read, (void *)parts);
     if (!bind_read(reader, scenario_binds, doc.root, "", out, error)) return false;
+    if (!node_check(&out->cluster.node, reader, error)) return false;
     if (out->has_model && !llm_complete(&out->model, reader, error)) return false;
     out->file = arena_text(a, path);
     out->document = doc;
@@ -164,21 +166,46 @@ bool scenario_load(arena *a, const catalogue *parts, const char *path, const cha
     return true;
 }
 
+typedef struct text_stream {
+    FILE *out;
+    char *text; // its memory is malloc's
+    size_t length;
+} text_stream;
+
+static const char *write_resolved(const scenario *s, arena *a, text_stream *t)
+{
+    bind_write(s->reader, scenario_binds, s, 0, t->out);
+    const bool good = fclose(t->out) == 0 && t->text;
+    t->out = NULL;
+    return good ? arena_text_n(a, t->text, t->length) : NULL;
+}
+
+// When the arena ends it jumps past us, but the stream is not in it: we stand in the way and jump on.
+static const char *write_and_clean(const scenario *s, arena *a, text_stream *t)
+{
+    jmp_buf here, *outer = arena_escape(a);
+    if (outer) {
+        if (setjmp(here)) {
+            if (t->out) fclose(t->out);
+            free(t->text);
+            arena_set_escape(a, outer);
+            longjmp(*outer, 1);
+        }
+        arena_set_escape(a, &here);
+    }
+    const char *text = write_resolved(s, a, t);
+    arena_set_escape(a, outer);
+    free(t->text);
+    return text;
+}
+
 const char *scenario_resolved(const scenario *s, arena *a, sim_error *error)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = os_open_memory(&text, &length);
-    if (!out) {
-        sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
-        return NULL;
-    }
-    bind_write(s->reader, scenario_binds, s, 0, out);
-    const bool good = fclose(out) == 0 && text;
-    const char *copy = good ? arena_text_n(a, text, length) : NULL;
-    free(text);
-    if (!copy) sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
-    return copy;
+    text_stream t = { 0 };
+    t.out = os_open_memory(&t.text, &t.length);
+    const char *text = t.out ? write_and_clean(s, a, &t) : NULL;
+    if (!text) sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
+    return text;
 }
 
 uint32_t scenario_gpus(const scenario *s)

@@ -4,6 +4,7 @@
 #include "models/scenario.h"
 #include "sim/check.h"
 #include <inttypes.h>
+#include <math.h>
 
 // sim_fail() at the key that filled field.
 #define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &(field_)), __VA_ARGS__)
@@ -17,10 +18,6 @@ static bool check_cluster(const scenario *s, sim_error *error)
                node->gpus);
         return sim_hint(error, "nodes: %u", 1000000 / node->gpus);
     }
-    if (node->gpus > 1 && node->scale_up.kind == SCALE_UP_NONE)
-        return REFUSE(node->scale_up, "a node with %u GPUs needs links between them (scale_up)",
-                      node->gpus) ||
-               sim_hint(error, "scale_up.kind: nvswitch, mesh or pcie");
     if (c->nodes == 1) return true;
     if (!c->fabric.given)
         return REFUSE(c->nodes, "%u nodes need a fabric", c->nodes) ||
@@ -44,6 +41,7 @@ static bool check_cluster(const scenario *s, sim_error *error)
 // The divisor of value nearest to wanted, the lesser at ties.
 static uint64_t nearest_divisor(uint64_t value, uint64_t wanted)
 {
+    if (wanted >= value) return value;
     for (uint64_t distance = 0;; distance++) {
         if (wanted > distance && value % (wanted - distance) == 0) return wanted - distance;
         if (value % (wanted + distance) == 0) return wanted + distance;
@@ -120,17 +118,27 @@ static bool check_plan(scenario *s, sim_error *error)
     return true;
 }
 
+// A GPU's best known format for training; its data sheet names one of them, or it has no matrix units at all.
+static const char *trainable_format(const gpu_def *gpu)
+{
+    static const dtype formats[] = { DTYPE_BF16, DTYPE_FP16, DTYPE_TF32, DTYPE_FP32 };
+    for (size_t i = 0; i < ARRAY_COUNT(formats); i++)
+        if (gpu->peak_flops[formats[i]] > 0.0) return dtype_words[formats[i]];
+    return NULL;
+}
+
 static bool check_formats(const scenario *s, sim_error *error)
 {
+    const char *trainable = trainable_format(&s->cluster.node.gpu);
     const training_def *t = &s->training;
     const dtype precision = (dtype)t->precision;
     if (precision == DTYPE_FP8 || precision == DTYPE_FP4)
         return REFUSE(t->precision, "%s is not modelled in this version", dtype_words[precision]) ||
-               sim_hint(error, "precision: bf16");
+               (trainable && sim_hint(error, "precision: %s", trainable));
     if (!(s->cluster.node.gpu.peak_flops[precision] > 0.0))
         return REFUSE(t->precision, "GPU \"%s\" has no %s matrix units", s->cluster.node.gpu.name,
                       dtype_words[precision]) ||
-               sim_hint(error, "precision: fp16");
+               (trainable && sim_hint(error, "precision: %s", trainable));
     if (t->gradient_dtype != DTYPE_FP32 && t->gradient_dtype != DTYPE_BF16 && t->gradient_dtype != DTYPE_FP16)
         return REFUSE(t->gradient_dtype, "gradients are not kept in %s", dtype_words[t->gradient_dtype]) ||
                sim_hint(error, "gradient_dtype: fp32, bf16 or fp16");
@@ -161,6 +169,23 @@ static bool check_training(scenario *s, sim_error *error)
     return check_formats(s, error);
 }
 
+// Gradients are reduced bucket by bucket; each is a collective of its own in every step.
+static bool check_buckets(const scenario *s, sim_error *error)
+{
+    if (s->plan.data == 1) return true;
+    const memory_settings settings = scenario_memory_settings(s);
+    const double bytes = (double)memory_parameters_here(&s->model, &settings) * settings.gradient_bytes;
+    const double most = 100000;
+    if (bytes <= most * (double)s->plan.bucket_bytes) return true;
+    char all[32], bucket[32];
+    units_format(UNIT_BYTES, bytes, all, sizeof(all));
+    units_format(UNIT_BYTES, (double)s->plan.bucket_bytes, bucket, sizeof(bucket));
+    REFUSE(s->plan.bucket_bytes,
+           "%s of gradients in buckets of %s are more than the %.0f collectives of a step", all, bucket,
+           most);
+    return sim_hint(error, "bucket: %.0f B", ceil(bytes / most));
+}
+
 static bool check_network(const scenario *s, sim_error *error)
 {
     if (s->network.engine != ENGINE_IDEAL)
@@ -189,5 +214,6 @@ bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
     if (!check_cluster(s, error) || !check_network(s, error)) return false;
     const bool has_job = s->has_model || s->training.given || s->plan.given;
     if (!has_job && !job_wanted) return true;
-    return check_job_is_there(s, error) && check_plan(s, error) && check_training(s, error);
+    return check_job_is_there(s, error) && check_plan(s, error) && check_training(s, error) &&
+           check_buckets(s, error);
 }

@@ -22,11 +22,17 @@ static void add_unknown(arena *a, summary_array *out, const char *metric, unit_k
     };
 }
 
-double summary_executed_flop(const world *w, lane_id lane)
+// By states of health, not by lanes, so that the sum is rounded alike however ranks are folded.
+double summary_executed_flop(const world *w)
 {
-    const pass_costs *costs = w->costs_of_lane[lane];
     const double micro_batches = (double)scenario_micro_batches(w->scenario);
-    return (costs->forward.flop + costs->backward.flop) * micro_batches * w->lanes.lanes[lane].multiplicity;
+    double flop = 0.0;
+    for (uint32_t c = 0; c < w->cost_count; c++) {
+        const pass_costs *costs = &w->costs[c];
+        flop += (costs->forward.flop + costs->backward.flop) * micro_batches *
+                (double)world_ranks_with(w, costs);
+    }
+    return flop;
 }
 
 static void add_rates(arena *a, const summary_input *in, summary_array *out)
@@ -41,10 +47,7 @@ static void add_rates(arena *a, const summary_input *in, summary_array *out)
     const double model_full = llm_flop_per_token(&s->model, length, FLOP_MODEL_FULL) * per_token;
     const double model_causal = llm_flop_per_token(&s->model, length, FLOP_MODEL_CAUSAL) * per_token;
     const double six_n = llm_flop_per_token(&s->model, length, FLOP_6N) * per_token;
-    double executed = 0.0;
-    for (lane_id l = 0; l < in->world->lanes.count; l++)
-        executed += summary_executed_flop(in->world, l);
-    executed /= gpus * step_s;
+    const double executed = summary_executed_flop(in->world) / (gpus * step_s);
 
     add(a, out, "tokens_per_s", UNIT_NONE, "tokens/s", tokens / step_s, "tokens of all replicas per second");
     add(a, out, "tokens_per_s_per_gpu", UNIT_NONE, "tokens/s", per_token, "the same per GPU");

@@ -23,8 +23,7 @@ typedef struct summary_input {
     unsigned __int128 gpu_time_ps;     // their sum
 } summary_input;
 
-double summary_executed_flop(const world *w,
-                             lane_id lane); // by all ranks of a lane in a step, recomputation included
+double summary_executed_flop(const world *w); // by all ranks in a step, recomputation included
 void summary_build(arena *a, const summary_input *input, summary_array *out);
 const summary_value *summary_find(const summary_array *s, const char *metric); // NULL: no such metric
 void summary_digest(const summary_array *s, sim *engine);

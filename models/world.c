@@ -3,6 +3,9 @@
 #include "sim/array.h"
 #include <math.h>
 
+// Each operation of a lane takes about 100 bytes.
+#define WORLD_OPERATIONS_MAX 50000000
+
 // Light in glass and copper alike: 5 ns per metre (DESIGN.md 4).
 static const double cable_delay_s_per_m = 5e-9;
 
@@ -18,6 +21,13 @@ static node_wiring_kind wiring_kind(int scale_up)
     return WIRING_NONE;
 }
 
+// From GPU to GPU there is one link of a mesh, or two through a switch or the host, which share the delay; a lone odd
+// picosecond is rounded up.
+static sim_time link_delay_ps(const scale_up_def *scale_up)
+{
+    return scale_up->kind == SCALE_UP_MESH ? scale_up->delay_ps : (scale_up->delay_ps + 1) / 2;
+}
+
 static node_wiring wiring_of(arena *a, const node_def *node)
 {
     uint32_t *nic_of_gpu = arena_array(a, uint32_t, node->gpus);
@@ -28,7 +38,7 @@ static node_wiring wiring_of(arena *a, const node_def *node)
         .nics = node->nics,
         .scale_up = wiring_kind(node->scale_up.kind),
         .scale_up_rate_mBps = units_mBps_from_Bps(node->scale_up.rate_Bps * node->scale_up.payload_ratio),
-        .scale_up_delay_ps = node->scale_up.delay_ps,
+        .scale_up_delay_ps = link_delay_ps(&node->scale_up),
         .nic_pcie_rate_mBps = units_mBps_from_Bps(node->nic_pcie_rate_Bps),
         .nic_of_gpu = nic_of_gpu,
     };
@@ -91,24 +101,27 @@ static bool build_costs_of_lanes(world *w, sim_error *error)
 {
     const lane_table *table = &w->lanes;
     w->costs_of_lane = arena_array(w->arena, const pass_costs *, table->count);
-    lane_id *first_lane = arena_array(w->arena, lane_id, table->count);
     w->costs = arena_array(w->arena, pass_costs, table->count);
     for (lane_id l = 0; l < table->count; l++) {
         const lane_def *lane = &table->lanes[l];
         uint32_t i = 0;
-        for (; i < w->cost_count; i++) {
-            const lane_def *known = &table->lanes[first_lane[i]];
-            if (known->clock_ratio == lane->clock_ratio && known->memory_ratio == lane->memory_ratio) break;
-        }
-        if (i == w->cost_count) {
-            first_lane[w->cost_count++] = l;
-            if (!world_build_costs(w->arena, w->scenario, w->gpu, lane->clock_ratio, lane->memory_ratio,
-                                   &w->costs[i], error))
-                return false;
-        }
+        while (i < w->cost_count && (w->costs[i].clock_ratio != lane->clock_ratio ||
+                                     w->costs[i].memory_ratio != lane->memory_ratio))
+            i++;
+        if (i == w->cost_count && !world_build_costs(w->arena, w->scenario, w->gpu, lane->clock_ratio,
+                                                     lane->memory_ratio, &w->costs[w->cost_count++], error))
+            return false;
         w->costs_of_lane[l] = &w->costs[i];
     }
     return true;
+}
+
+uint64_t world_ranks_with(const world *w, const pass_costs *costs)
+{
+    uint64_t ranks = 0;
+    for (lane_id l = 0; l < w->lanes.count; l++)
+        if (w->costs_of_lane[l] == costs) ranks += w->lanes.lanes[l].multiplicity;
+    return ranks;
 }
 
 static void build_lanes(world *w)
@@ -128,10 +141,10 @@ static void build_lanes(world *w)
         w->vertex_of_lane[l] = topology_gpu_vertex(w->fabric, w->lanes.lanes[l].first_rank);
 }
 
-static void build_player(world *w, const step_listener *listener)
+// Bucket boundaries do not depend on a GPU's health, so one program serves all lanes.
+static bool build_program(world *w, sim_error *error)
 {
     const scenario *s = w->scenario;
-    // Bucket boundaries do not depend on a GPU's health, so one program serves all lanes.
     const program_settings settings = {
         .micro_batches = scenario_micro_batches(s),
         .data = s->plan.data,
@@ -141,6 +154,17 @@ static void build_player(world *w, const step_listener *listener)
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
     };
     program_build(w->arena, &w->costs[0], &settings, &w->program);
+    const uint64_t operations = (uint64_t)w->lanes.count * w->program.ops.count;
+    if (operations <= WORLD_OPERATIONS_MAX) return true;
+    sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->training.global_batch),
+             "%u ranks with %u operations each are more than the %d operations of a step that are played",
+             w->lanes.count, w->program.ops.count, WORLD_OPERATIONS_MAX);
+    return sim_hint(error, "a smaller global_batch, or a larger training.micro_batch or plan.bucket");
+}
+
+static void build_player(world *w, const step_listener *listener)
+{
+    const scenario *s = w->scenario;
     w->player = step_player_create(
         w->arena, w->sim, w->network,
         &(step_settings){
@@ -157,31 +181,52 @@ static void build_player(world *w, const step_listener *listener)
         });
 }
 
-// The longest that a step can take: every operation after every other.
-static double longest_step_s(const world *w)
+static double longest_compute_s(const world *w)
 {
-    const pass_costs *costs = &w->costs[0];
-    double sum_s = 0.0;
-    for (uint32_t i = 0; i < w->program.ops.count; i++) {
-        const work *work_ = program_work(&w->program.ops.items[i], costs);
-        if (work_) sum_s += units_s_from_ps(work_->duration_ps);
+    double longest_s = 0.0;
+    for (uint32_t c = 0; c < w->cost_count; c++) {
+        double sum_s = 0.0;
+        for (uint32_t i = 0; i < w->program.ops.count; i++) {
+            const work *part = program_work(&w->program.ops.items[i], &w->costs[c]);
+            if (part) sum_s += units_s_from_ps(part->duration_ps);
+        }
+        longest_s = fmax(longest_s, sum_s);
     }
-    for (uint32_t i = 0; i < w->program.collectives.count; i++) {
-        const program_collective *c = &w->program.collectives.items[i];
-        sum_s += collective_predict_s(
-            step_player_collectives(w->player),
-            &(collective_request){ .kind = c->kind,
-                                   .group = 0,
-                                   .bytes = c->bytes,
-                                   .forced_protocol = w->scenario->network.protocol - 1 });
+    return longest_s;
+}
+
+// All collectives one after another, each with the worst of every term: the slowest protocol, the longest links, all of
+// its bytes over the slowest of them. In floating point, because what the clock cannot hold overflows integers too.
+static double longest_communication_s(const world *w)
+{
+    const collective_terms *terms = &w->scenario->network.collectives;
+    double base_s = units_s_from_ps(terms->send_recv_base_ps), hop_s = 0.0, link_s = 0.0,
+           slowest_Bps = INFINITY;
+    double payload_ratio = 1.0, sum_s = 0.0;
+    for (int p = 0; p < PROTOCOLS; p++) {
+        base_s = fmax(base_s, units_s_from_ps(terms->ring[p].base_ps));
+        payload_ratio = fmin(payload_ratio, terms->ring[p].payload_ratio);
+        for (int class = 0; class < LINK_CLASSES; class ++)
+            hop_s = fmax(hop_s, units_s_from_ps(terms->ring[p].hop_ps[class]));
     }
+    for (link_id l = 0; l < topology_link_count(w->fabric); l++) {
+        const topology_link *link = topology_link_at(w->fabric, l);
+        link_s = fmax(link_s, units_s_from_ps(link->delay_ps));
+        slowest_Bps = fmin(slowest_Bps, (double)link->rate_mBps / 1000.0);
+    }
+    const double steps = 2.0 * w->lanes.sizes.data, longest_path = 4.0; // links: GPU, NIC, switch, NIC, GPU
+    for (uint32_t i = 0; i < w->program.collectives.count; i++)
+        sum_s += base_s + steps * (hop_s + longest_path * link_s) +
+                 2.0 * (double)w->program.collectives.items[i].bytes / payload_ratio / slowest_Bps;
     return sum_s;
 }
 
+// Before any integer time of a collective is worked out: none of them can overflow then.
 static bool check_clock(const world *w, sim_error *error)
 {
     const scenario *s = w->scenario;
-    const double step_s = longest_step_s(w), clock_s = units_s_from_ps(SIM_TIME_MAX) / 2.0;
+    const double step_s = longest_compute_s(w) + longest_communication_s(w);
+    const double clock_s = units_s_from_ps(SIM_TIME_MAX) / 2.0;
     if (step_s * s->run.steps <= clock_s) return true;
     char step[32];
     units_format(UNIT_TIME, step_s, step, sizeof(step));
@@ -203,9 +248,9 @@ static bool build(world *w, const world_options *options, sim_error *error)
                         &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
     w->network = network_create_ideal(w->arena, w->sim, w->fabric);
     build_lanes(w);
-    if (!build_costs_of_lanes(w, error)) return false;
+    if (!build_costs_of_lanes(w, error) || !build_program(w, error) || !check_clock(w, error)) return false;
     build_player(w, &options->listener);
-    return check_clock(w, error);
+    return true;
 }
 
 bool world_create(arena *a, const scenario *s, const world_options *options, world **out, sim_error *error)

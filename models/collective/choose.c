@@ -6,16 +6,16 @@
 const char *const collective_protocol_words[] = { "ll", "ll128", "simple", NULL };
 
 static const bind_row protocol_binds[] = {
-    BIND_TIME(protocol_terms, base_ps, "base", BIND_AT_LEAST(0), BIND_REQUIRED,
+    BIND_TIME(protocol_terms, base_ps, "base", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
               BIND_NOTE("once per collective")),
-    BIND_TIME(protocol_terms, hop_ps[LINK_NVLINK], "nvlink", BIND_AT_LEAST(0), BIND_REQUIRED,
+    BIND_TIME(protocol_terms, hop_ps[LINK_NVLINK], "nvlink", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
               BIND_NOTE("per step, between GPUs over NVLink")),
-    BIND_TIME(protocol_terms, hop_ps[LINK_PCIE], "pcie", BIND_AT_LEAST(0), BIND_REQUIRED,
+    BIND_TIME(protocol_terms, hop_ps[LINK_PCIE], "pcie", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
               BIND_NOTE("per step, between GPUs over PCIe")),
-    BIND_TIME(protocol_terms, hop_ps[LINK_NETWORK], "network", BIND_AT_LEAST(0), BIND_REQUIRED,
-              BIND_NOTE("per step, between nodes")),
-    BIND_NUMBER(protocol_terms, payload_ratio, "payload_ratio", BIND_ABOVE(0), BIND_AT_MOST(1), BIND_REQUIRED,
-                BIND_NOTE("payload per byte on the wire")),
+    BIND_TIME(protocol_terms, hop_ps[LINK_NETWORK], "network", BIND_AT_LEAST(0), BIND_AT_MOST(1),
+              BIND_REQUIRED, BIND_NOTE("per step, between nodes")),
+    BIND_NUMBER(protocol_terms, payload_ratio, "payload_ratio", BIND_AT_LEAST(0.01), BIND_AT_MOST(1),
+                BIND_REQUIRED, BIND_NOTE("payload per byte on the wire")),
     BIND_END,
 };
 
@@ -47,8 +47,8 @@ static const bind_row ring_binds[] = {
 const bind_row collective_terms_binds[] = {
     BIND_TEXT(collective_terms, name, "name", BIND_REQUIRED, BIND_NOTE("library and version")),
     BIND_STRUCT(collective_terms, ring, "ring", ring_binds, BIND_REQUIRED, BIND_NOTE("ring, by protocol")),
-    BIND_TIME(collective_terms, send_recv_base_ps, "send_recv_base", BIND_AT_LEAST(0), BIND_REQUIRED,
-              BIND_NOTE("once per point-to-point transfer")),
+    BIND_TIME(collective_terms, send_recv_base_ps, "send_recv_base", BIND_AT_LEAST(0), BIND_AT_MOST(1),
+              BIND_REQUIRED, BIND_NOTE("once per point-to-point transfer")),
     BIND_END,
 };
 

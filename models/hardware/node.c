@@ -2,12 +2,16 @@
 #include "models/hardware/node.h"
 #include "sim/check.h"
 
+// Far beyond any hardware, and well inside what the integers of the fabric hold.
+#define RATE_MAX_Bps 1e15
+#define DELAY_MAX_S 1.0
+
 static const char *const scale_up_words[] = { "none", "nvswitch", "mesh", "pcie", NULL };
 
 const bind_row nic_binds[] = {
     BIND_TEXT(nic_def, name, "name", BIND_DEFAULT(0, "unnamed"),
               BIND_NOTE("what it is called in tables and messages")),
-    BIND_RATE(nic_def, rate_Bps, "rate", BIND_REQUIRED, BIND_ABOVE(0),
+    BIND_RATE(nic_def, rate_Bps, "rate", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(RATE_MAX_Bps),
               BIND_NOTE("of the line, per direction")),
     BIND_NUMBER(nic_def, payload_ratio, "payload_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
                 BIND_NOTE("share of the line rate that payload gets")),
@@ -20,8 +24,9 @@ const bind_row switch_binds[] = {
     BIND_U32(switch_def, ports, "ports", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
              BIND_NOTE("of port_rate each")),
     BIND_RATE(switch_def, port_rate_Bps, "port_rate", BIND_REQUIRED, BIND_ABOVE(0),
-              BIND_NOTE("of one port, per direction")),
-    BIND_TIME(switch_def, delay_ps, "delay", BIND_REQUIRED, BIND_AT_LEAST(0), BIND_NOTE("port to port")),
+              BIND_AT_MOST(RATE_MAX_Bps), BIND_NOTE("of one port, per direction")),
+    BIND_TIME(switch_def, delay_ps, "delay", BIND_REQUIRED, BIND_AT_LEAST(0), BIND_AT_MOST(DELAY_MAX_S),
+              BIND_NOTE("port to port")),
     BIND_END,
 };
 
@@ -29,11 +34,11 @@ const bind_row scale_up_binds[] = {
     BIND_ENUM(scale_up_def, kind, "kind", scale_up_words, BIND_REQUIRED,
               BIND_NOTE("nvswitch; mesh: a link between each pair; pcie: through the host; none")),
     BIND_RATE(scale_up_def, rate_Bps, "rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
-              BIND_NOTE("of one GPU, per direction, to all peers together")),
+              BIND_AT_MOST(RATE_MAX_Bps), BIND_NOTE("of one GPU, per direction, to all peers together")),
     BIND_NUMBER(scale_up_def, payload_ratio, "payload_ratio", BIND_DEFAULT(1.0, "1"), BIND_ABOVE(0),
                 BIND_AT_MOST(1), BIND_NOTE("share of rate that payload gets")),
     BIND_TIME(scale_up_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0),
-              BIND_NOTE("from GPU to GPU, of the first byte")),
+              BIND_AT_MOST(DELAY_MAX_S), BIND_NOTE("from GPU to GPU, of the first byte")),
     BIND_END,
 };
 
@@ -50,6 +55,7 @@ const bind_row node_binds[] = {
     BIND_PART(node_def, nic, "nic", "nics", nic_binds,
               BIND_NOTE("all of them: a name of the catalogue or a mapping; required with nics")),
     BIND_RATE(node_def, nic_pcie_rate_Bps, "nic_pcie_rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
+              BIND_AT_MOST(RATE_MAX_Bps),
               BIND_NOTE("payload between a GPU and its NIC, per direction; required with nics")),
     BIND_BYTES(node_def, host_memory_bytes, "host_memory", BIND_REQUIRED, BIND_NOTE("of the host's CPUs")),
     BIND_POWER(node_def, power_W, "power", BIND_REQUIRED, BIND_ABOVE(0),

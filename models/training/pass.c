@@ -246,7 +246,7 @@ bool pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_sett
                 pass_costs *out, sim_error *error)
 {
     builder b = { .a = a, .model = m, .gpu = gpu, .settings = settings, .error = error };
-    *out = (pass_costs){ 0 };
+    *out = (pass_costs){ .clock_ratio = settings->clock_ratio, .memory_ratio = settings->memory_ratio };
     if (!build_forward(&b, out) || !build_backward(&b, out) || !build_optimizer(&b, out)) return false;
     out->kernels = b.uses.items;
     out->kernel_count = b.uses.count;

@@ -30,9 +30,10 @@ typedef struct kernel_use { // a distinct kernel and how often one GPU runs it i
 } kernel_use;
 
 typedef struct pass_costs {
-    work forward;  // one micro-batch
-    work backward; // one micro-batch, recompute included
-    work *pieces;  // the same backward cut at bucket boundaries; the sum is backward
+    double clock_ratio, memory_ratio; // of the GPU they are for
+    work forward;                     // one micro-batch
+    work backward;                    // one micro-batch, recompute included
+    work *pieces;                     // the same backward cut at bucket boundaries; the sum is backward
     uint32_t piece_count;
     bucket *buckets;
     uint32_t bucket_count;

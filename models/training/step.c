@@ -278,8 +278,8 @@ static void on_collective_moved(void *owner, const collective_transfer *transfer
 {
     const step_player *p = owner;
     const group_id group = transfer->tag / p->collective_count;
-    p->settings.listener.on_transfer(p->settings.listener.owner, p->step, transfer,
-                                     collectives_group(p->collectives, group)->multiplicity);
+    p->settings.listener.on_transfer(p->settings.listener.owner, p->step,
+                                     collectives_group(p->collectives, group), transfer);
 }
 
 static void on_start(sim *s, void *owner, const sim_event *event)

@@ -35,9 +35,9 @@ typedef struct step_end {
 typedef struct step_listener { // any function may be NULL
     void (*on_span)(void *owner, const step_span *span);
     void (*on_collective)(void *owner, const step_collective *collective);
-    // multiplicity: how many such transfers this one stands for
-    void (*on_transfer)(void *owner, uint32_t step, const collective_transfer *transfer,
-                        uint32_t multiplicity);
+    // It stands for as many transfers as there are groups (group->multiplicity).
+    void (*on_transfer)(void *owner, uint32_t step, const group_def *group,
+                        const collective_transfer *transfer);
     bool (*on_step)(void *owner, const step_end *end); // false: play no more steps
     void *owner;
 } step_listener;

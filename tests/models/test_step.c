@@ -55,11 +55,11 @@ static void on_collective(void *owner, const step_collective *told)
     assert_int_equal(told->step, p->steps);
 }
 
-static void on_transfer(void *owner, uint32_t step, const collective_transfer *moved, uint32_t multiplicity)
+static void on_transfer(void *owner, uint32_t step, const group_def *group, const collective_transfer *moved)
 {
     played *p = owner;
     p->transfers++;
-    p->transfer_bytes += moved->bytes * multiplicity;
+    p->transfer_bytes += moved->bytes * group->multiplicity;
     assert_int_equal(step, p->steps);
 }
 
