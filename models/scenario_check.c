@@ -174,16 +174,15 @@ static bool check_buckets(const scenario *s, sim_error *error)
 {
     if (s->plan.data == 1) return true;
     const memory_settings settings = scenario_memory_settings(s);
-    const double bytes = (double)memory_parameters_here(&s->model, &settings) * settings.gradient_bytes;
-    const double most = 100000;
-    if (bytes <= most * (double)s->plan.bucket_bytes) return true;
-    char all[32], bucket[32];
-    units_format(UNIT_BYTES, bytes, all, sizeof(all));
-    units_format(UNIT_BYTES, (double)s->plan.bucket_bytes, bucket, sizeof(bucket));
+    const double elements = (double)memory_parameters_here(&s->model, &settings), most = 100000;
+    const double bucket = floor((double)s->plan.bucket_bytes / settings.gradient_bytes);
+    if (elements <= most * bucket) return true;
+    char bytes[32];
+    units_format(UNIT_BYTES, (double)s->plan.bucket_bytes, bytes, sizeof(bytes));
     REFUSE(s->plan.bucket_bytes,
-           "%s of gradients in buckets of %s are more than the %.0f collectives of a step", all, bucket,
-           most);
-    return sim_hint(error, "bucket: %.0f B", ceil(bytes / most));
+           "%.0f gradients in buckets of %s are more than the 100,000 collectives a step may have", elements,
+           bytes);
+    return sim_hint(error, "bucket: %.0f B", ceil(elements / most) * settings.gradient_bytes);
 }
 
 static bool check_network(const scenario *s, sim_error *error)
