@@ -80,22 +80,6 @@ bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double 
     return pass_build(a, &s->model, gpu, &settings, out, error);
 }
 
-bool world_check_memory(const scenario *s, memory_need *need, sim_error *error)
-{
-    const memory_settings settings = scenario_memory_settings(s);
-    const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
-    *need = memory_need_of(&s->model, &settings);
-    if (need->total_bytes <= capacity) return true;
-    char total[32], have[32];
-    units_format_binary_bytes((double)need->total_bytes, total, sizeof(total));
-    units_format_binary_bytes((double)capacity, have, sizeof(have));
-    sim_fail(error, SIM_EXIT_NO, bind_place_of(s->reader, &s->plan),
-             "the job does not fit: a GPU needs %s, %s has %s", total, s->cluster.node.gpu.name, have);
-    return sim_hint(error,
-                    "less memory is needed with plan.recompute: full, plan.sharding: zero-1, a smaller "
-                    "training.micro_batch or training.gradient_dtype: bf16");
-}
-
 // GPUs in the same state of health share their costs; a job has few states.
 static bool build_costs_of_lanes(world *w, sim_error *error)
 {

@@ -51,7 +51,7 @@ static int run(const command_call *call)
     int exit_code;
     if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
-    const char *path = command_one_word(&words, "the scenario", &error);
+    const char *path = command_one_word(call, &words, "the scenario", &error);
     if (!path) return command_fail(call->arena, &error, o.scenario.json, NULL);
 
     run_result r = { 0 };

@@ -22,7 +22,7 @@ static const option options[] = {
                 "write also what is estimated to be very large"),
     SCENARIO_OPTIONS(run_command_options, scenario),
     OPTION_FLAG(run_command_options, verbose, 'v', "verbose",
-                "list the assumed values and what each number means"),
+                "list the assumed values that the result rests on"),
     OPTION_FLAG(run_command_options, quiet, 'q', "quiet", "print neither summary nor progress"),
     OPTION_WORD(run_command_options, queue, 0, "queue", NULL, queue_words, "how pending events are kept",
                 .for_tests = true),
@@ -33,22 +33,20 @@ static const option options[] = {
 
 // ---- for people
 
-// What a metric is called here, in the order of printing. The others are printed where they belong (blame, memory).
+// What a metric is called here, in the order of printing, and the rate that belongs to a share of the peak. The others are
+// printed where they belong (blame, memory).
 typedef struct metric_label {
-    const char *metric, *label;
+    const char *metric, *label, *rate;
 } metric_label;
 static const metric_label labels[] = {
-    { "tokens_per_s", "tokens/s" },
-    { "tokens_per_s_per_gpu", "tokens/s per GPU" },
-    { "mfu", "MFU, full attention" },
-    { "mfu_causal", "MFU, causal attention" },
-    { "mfu_6n", "MFU, 6 N" },
-    { "hfu", "HFU" },
-    { "model_flops", "model FLOP/s" },
-    { "model_flops_causal", "model FLOP/s, causal" },
-    { "hardware_flops", "hardware FLOP/s" },
-    { "energy_per_step", "energy per step" },
-    { "cost_per_step", "cost per step" },
+    { "tokens_per_s", "tokens/s", NULL },
+    { "tokens_per_s_per_gpu", "tokens/s per GPU", NULL },
+    { "mfu", "MFU", "model_flops" },
+    { "mfu_causal", "MFU, causal", "model_flops_causal" },
+    { "mfu_6n", "MFU, 6 N", NULL },
+    { "hfu", "HFU", "hardware_flops" },
+    { "energy_per_step", "energy per step", NULL },
+    { "cost_per_step", "cost per step", NULL },
 };
 
 static const char *value_text(arena *a, const summary_value *v)
@@ -60,11 +58,18 @@ static const char *value_text(arena *a, const summary_value *v)
     return output_number(a, v->kind, v->value);
 }
 
-static void add_metric(arena *a, table *t, const summary_value *v, const char *label)
+// rate: explains a share of the peak in its place; NULL: the value explains itself.
+static void add_metric(arena *a, table *t, const char *label, const summary_value *v,
+                       const summary_value *rate)
 {
     table_cell(t, "%s", label);
     table_cell(t, "%s", value_text(a, v));
-    table_cell(t, "%s", v->known ? v->explanation : arena_format(a, "(%s)", v->reason));
+    if (!v->known)
+        table_cell(t, "(%s)", v->reason);
+    else if (rate && rate->known)
+        table_cell(t, "%s %s", value_text(a, rate), rate->explanation);
+    else
+        table_cell(t, "%s", v->explanation);
 }
 
 static void print_metrics(arena *a, const run_result *r)
@@ -74,14 +79,15 @@ static void print_metrics(arena *a, const run_result *r)
     const summary_value *least = summary_find(&r->summary, "step_time_least");
     const summary_value *greatest = summary_find(&r->summary, "step_time_greatest");
     table t = table_make(a, columns, ARRAY_COUNT(columns));
-    if (step) add_metric(a, &t, step, "step time");
+    if (step) add_metric(a, &t, "step time", step, NULL);
     if (least && greatest && least->value < greatest->value) {
-        add_metric(a, &t, least, "shortest step");
-        add_metric(a, &t, greatest, "longest step");
+        add_metric(a, &t, "shortest step", least, NULL);
+        add_metric(a, &t, "longest step", greatest, NULL);
     }
     for (uint32_t i = 0; i < ARRAY_COUNT(labels); i++) {
         const summary_value *v = summary_find(&r->summary, labels[i].metric);
-        if (v) add_metric(a, &t, v, labels[i].label);
+        const summary_value *rate = labels[i].rate ? summary_find(&r->summary, labels[i].rate) : NULL;
+        if (v) add_metric(a, &t, labels[i].label, v, rate);
     }
     table_print(&t, "", stdout);
 }
@@ -125,8 +131,8 @@ static void print_assumptions(arena *a, const run_result *r, bool verbose)
     static const table_column columns[] = { { NULL, false }, { NULL, false }, { NULL, false } };
     const uint32_t count = r->assumptions.count;
     if (!count) return;
-    printf("assumed     %u value%s of the catalogue that nobody has measured%s\n", count,
-           count == 1 ? "" : "s", verbose ? ":" : "; --verbose lists them");
+    printf("assumed     %u value%s of the catalogue%s\n", count, count == 1 ? "" : "s",
+           verbose ? ":" : ", neither measured nor published; --verbose lists them");
     if (!verbose) return;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t i = 0; i < count; i++) {
@@ -252,7 +258,7 @@ static int run(const command_call *call)
     int exit_code;
     if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
-    const char *path = command_one_word(&words, "the scenario", &error);
+    const char *path = command_one_word(call, &words, "the scenario", &error);
     if (!path) return command_fail(call->arena, &error, o.scenario.json, NULL);
 
     progress shown = progress_make(!o.quiet);
@@ -283,7 +289,7 @@ const command command_run = {
                    "the database.\n",
     .examples = "  windtunnel run scenarios/llama3-8b-8xh100.yaml\n"
                 "  windtunnel run scenarios/llama3-8b-8xh100.yaml -o run.db --set training.global_batch=256\n"
-                "  windtunnel run scenarios/llama3-8b-8xh100.yaml --json | jq .summary.step_time.value\n",
+                "  windtunnel run scenarios/llama3-8b-8xh100.yaml --json >summary.json\n",
     .options = options,
     .run = run,
 };

@@ -37,21 +37,25 @@ static const subject *find_subject(const text_list *words, sim_error *error)
         const char *nearest = words_nearest(words->items[0], known, ARRAY_COUNT(known));
         sim_fail(error, SIM_EXIT_INPUT, NULL, "there is no \"%s\" to show",
                  words_show(shown, words->items[0]));
-        if (nearest) return sim_hint(error, "did you mean \"%s\"?", nearest) ? NULL : NULL;
+        if (nearest) {
+            sim_hint(error, "did you mean \"%s\"?", nearest);
+            return NULL;
+        }
     }
-    sim_hint(error, "windtunnel show %s", list);
+    sim_hint(error, "one of: %s", list);
     return NULL;
 }
 
-static bool show(const show_request *q, const subject *s, const text_list *rest, sim_error *error)
+static bool show(const command_call *call, const show_request *q, const subject *s, const text_list *rest,
+                 sim_error *error)
 {
     show_request request = *q;
     if (!s->wants_scenario) {
-        if (rest->count > 1) return command_one_word(rest, "an entry of the catalogue", error) != NULL;
+        if (rest->count > 1) return command_one_word(call, rest, "an entry of the catalogue", error) != NULL;
         request.entry = rest->count ? rest->items[0] : NULL;
         return s->show(&request, error);
     }
-    const char *path = command_one_word(rest, "the scenario", error);
+    const char *path = command_one_word(call, rest, "the scenario", error);
     if (!path) return false;
     const run_options wanted = command_run_options(q->options, path);
     return run_load(&wanted, s->wants_job, q->result, error) && s->show(&request, error);
@@ -69,7 +73,7 @@ static int run(const command_call *call)
     const subject *s = find_subject(&words, &error);
     const text_list rest = { words.items + (s ? 1 : 0), s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
-    if (!s || !show(&request, s, &rest, &error))
+    if (!s || !show(call, &request, s, &rest, &error))
         exit_code = command_fail(call->arena, &error, o.scenario.json, r.has_memory ? &r : NULL);
     run_free(&r);
     return exit_code;
@@ -85,7 +89,7 @@ const command command_show = {
         "  plan       groups of ranks, passes, kernels, buckets and predicted times of collectives\n"
         "  fabric     switches, NICs and links, and the path from the first GPU to the last\n"
         "  catalogue  what parts there are; with FOLDER/NAME, the numbers of one and their sources\n",
-    .examples = "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set plan.recompute=none\n"
+    .examples = "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n"
                 "  windtunnel show plan scenarios/llama3-8b-8xh100.yaml\n"
                 "  windtunnel show catalogue gpus/h100-sxm\n",
     .options = options,

@@ -5,7 +5,7 @@
 
 void command_print_help(const command *c, FILE *out)
 {
-    fprintf(out, "usage: windtunnel %s %s\n\n%s\n%s\n", c->name, c->usage, c->purpose, c->explanation);
+    fprintf(out, "usage: windtunnel %s %s\n\n%s.\n%s\n", c->name, c->usage, c->purpose, c->explanation);
     options_print(c->options, out);
     fprintf(out, "\nexamples:\n%s", c->examples);
 }
@@ -25,17 +25,18 @@ bool command_parse(const command_call *call, void *out, const bool *json, text_l
     return fine;
 }
 
-const char *command_one_word(const text_list *words, const char *what, sim_error *error)
+const char *command_one_word(const command_call *call, const text_list *words, const char *what,
+                             sim_error *error)
 {
     char shown[WORDS_SHOWN_SIZE];
     if (words->count == 1) return words->items[0];
     if (words->count == 0) {
         sim_fail(error, SIM_EXIT_INPUT, NULL, "%s is missing", what);
-        sim_hint(error, "--help shows how the command is used");
+        sim_hint(error, "windtunnel %s --help shows how it is used", call->command->name);
     } else {
         sim_fail(error, SIM_EXIT_INPUT, NULL, "one word too many: \"%s\"",
                  words_show(shown, words->items[1]));
-        sim_hint(error, "the command wants one word, %s", what);
+        sim_hint(error, "windtunnel %s wants one, %s", call->command->name, what);
     }
     return NULL;
 }

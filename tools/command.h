@@ -30,7 +30,8 @@ extern const command command_check, command_show, command_run;
 // json: the member of out that says whether errors are also told as JSON.
 bool command_parse(const command_call *call, void *out, const bool *json, text_list *words, int *exit_code);
 // The only word of a command that wants one; NULL and the error when there are none or several.
-const char *command_one_word(const text_list *words, const char *what, sim_error *error);
+const char *command_one_word(const command_call *call, const text_list *words, const char *what,
+                             sim_error *error);
 // Tells an error on stderr and, with json, as an object on stdout; memory, if given, is the table by part that the refusal
 // rests on. Returns the exit code.
 int command_fail(arena *a, const sim_error *error, bool json, const run_result *memory);

@@ -42,8 +42,10 @@ static int fail_unknown(arena *a, const char *word)
         sim_hint(&error, "commands: %s", list);
         return command_fail(a, &error, false, NULL);
     }
-    sim_fail(&error, SIM_EXIT_INPUT, NULL, "unknown %s \"%s\"", word[0] == '-' ? "option" : "command",
-             words_show(shown, word));
+    if (word[0] == '-')
+        sim_fail(&error, SIM_EXIT_INPUT, NULL, "unknown option %s", words_show(shown, word));
+    else
+        sim_fail(&error, SIM_EXIT_INPUT, NULL, "unknown command \"%s\"", words_show(shown, word));
     const char *nearest = words_nearest(word, known, ARRAY_COUNT(known));
     if (nearest)
         sim_hint(&error, "did you mean \"%s\"?", nearest);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/near.h"
+#include "tests/support/text.h"
+#include "tools/progress.h"
+
+struct line_case {
+    run_progress now;
+    const char *want;
+};
+static const struct line_case lines[] = {
+    { { .steps_done = 12, .steps = 300, .wall_s = 3.75 },
+      "step 12 of 300  4 %  3.2 steps/s  1 min 30 s left" }, // 288 / 3.2
+    { { .steps_done = 300, .steps = 300, .wall_s = 2.0 }, "step 300 of 300  100 %  150 steps/s  0 s left" },
+    { { .steps_done = 1, .steps = 2, .wall_s = 7200.0 },
+      "step 1 of 2  50 %  0.000139 steps/s  2 h 00 min left" },
+    { { .steps_done = 0, .steps = 3, .events = 2340000, .wall_s = 9.0 }, "step 1 of 3  2.3 million events" },
+};
+
+static void lines_say_how_far(void **state)
+{
+    (void)state;
+    char text[160];
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
+        assert_string_equal(progress_format(text, sizeof(text), &lines[i].now), lines[i].want);
+}
+
+// Not before half a second, then at most five times a second; a shorter line covers a longer one; nothing stays.
+static void the_line_is_rewritten(void **state)
+{
+    (void)state;
+    char text[512];
+    progress p = { .out = tmpfile() };
+    assert_non_null(p.out);
+    assert_true(progress_show(&p, &(run_progress){ .steps_done = 1, .steps = 100, .wall_s = 0.4 }));
+    assert_true(progress_show(&p, &(run_progress){ .steps_done = 2, .steps = 100, .wall_s = 1.0 }));
+    assert_true(progress_show(&p, &(run_progress){ .steps_done = 3, .steps = 100, .wall_s = 1.1 }));
+    assert_true(progress_show(&p, &(run_progress){ .steps_done = 4, .steps = 8, .wall_s = 2.0 }));
+    progress_clear(&p);
+    assert_string_equal(text_read_back(p.out, text, sizeof(text)),
+                        "\rstep 2 of 100  2 %  2 steps/s  49 s left\r"
+                        "\rstep 4 of 8  50 %  2 steps/s  2 s left  \r"
+                        "\r                                      \r");
+}
+
+static void nothing_is_shown_elsewhere(void **state)
+{
+    (void)state;
+    progress p = { .out = NULL };
+    assert_true(progress_show(&p, &(run_progress){ .steps_done = 2, .steps = 100, .wall_s = 1.0 }));
+    progress_clear(&p);
+    assert_int_equal(p.width, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_say_how_far),
+        cmocka_unit_test(the_line_is_rewritten),
+        cmocka_unit_test(nothing_is_shown_elsewhere),
+    };
+    return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
+}
