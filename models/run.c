@@ -98,11 +98,23 @@ static void write_run(run_context *c, const char *resolved)
                                          .cores = os_cores() });
 }
 
+// With force an existing file is replaced, but never the question itself.
+static bool check_output_is_not_input(run_context *c)
+{
+    char input[4096], output[4096];
+    if (!os_real_path(c->options->output_path, output, sizeof(output)) ||
+        !os_real_path(c->options->scenario_path, input, sizeof(input)) || strcmp(input, output) != 0)
+        return true;
+    return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself",
+                    c->options->output_path);
+}
+
 // The last thing that can be refused is the output; from here on a database exists.
 static bool open_output(run_context *c)
 {
     arena *a = c->result->arena;
     if (c->options->output_path) {
+        if (!check_output_is_not_input(c)) return false;
         const trace_level level = (trace_level)c->scenario->run.trace;
         const trace_estimate estimate = recorder_estimate(c->world);
         if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error)) return false;

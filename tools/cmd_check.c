@@ -34,14 +34,19 @@ static void print_json(arena *a, const run_result *r)
     json_close(&j);
 }
 
-// The fabric is built as well: a cluster that cannot be wired is unsound.
+// Everything is built as well: what a run would refuse, but for its output, is refused here.
 static bool check(const run_options *wanted, run_result *r, sim_error *error)
 {
     if (!run_load(wanted, false, r, error)) return false;
-    if (!world_build_fabric(r->arena, r->scenario, error)) return false;
-    if (!r->scenario->has_model) return true;
+    if (!r->scenario->has_model) return world_build_fabric(r->arena, r->scenario, error) != NULL;
     r->has_memory = true;
-    return world_check_memory(r->scenario, &r->memory, error);
+    if (!world_check_memory(r->scenario, &r->memory, error)) return false;
+    r->has_memory = false; // what is refused now is not about memory
+    world *w;
+    if (!world_create(r->arena, r->scenario, &(world_options){ .queue = QUEUE_BUCKET }, &w, error))
+        return false;
+    r->world = w; // run_free() destroys it
+    return true;
 }
 
 static int run(const command_call *call)

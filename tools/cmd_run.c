@@ -259,7 +259,12 @@ static int run(const command_call *call)
     if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
     const char *path = command_one_word(call, &words, "the scenario", &error);
-    if (!path) return command_fail(call->arena, &error, o.scenario.json, NULL);
+    if (!o.output && (o.force || o.trace_anyway)) {
+        sim_fail(&error, SIM_EXIT_INPUT, NULL, "--%s speaks of an output, but there is none",
+                 o.force ? "force" : "trace-anyway");
+        sim_hint(&error, "--output FILE");
+    }
+    if (sim_failed(&error)) return command_fail(call->arena, &error, o.scenario.json, NULL);
 
     progress shown = progress_make(!o.quiet);
     run_options wanted = command_run_options(&o.scenario, path);

@@ -74,14 +74,14 @@ run_options command_run_options(const scenario_options *options, const char *sce
 const char *answer_cluster(arena *a, const scenario *s)
 {
     const node_def *node = &s->cluster.node;
-    return arena_format(a, "%u x %s in %u x %s", scenario_gpus(s), node->gpu.name, s->cluster.nodes,
-                        node->name);
+    const char *gpu = output_printable(a, node->gpu.name), *name = output_printable(a, node->name);
+    return arena_format(a, "%u x %s in %u x %s", scenario_gpus(s), gpu, s->cluster.nodes, name);
 }
 
 const char *answer_job(arena *a, const scenario *s)
 {
     const char *part = s->plan.gpus < scenario_gpus(s) ? arena_format(a, "%u of ", s->plan.gpus) : "";
-    return arena_format(a, "%s on %s%s", s->model.name, part, answer_cluster(a, s));
+    return arena_format(a, "%s on %s%s", output_printable(a, s->model.name), part, answer_cluster(a, s));
 }
 
 const char *answer_plan(arena *a, const scenario *s)

@@ -14,13 +14,16 @@ table table_make(arena *a, const table_column *columns, uint32_t column_count)
 
 void table_cell(table *t, const char *format, ...)
 {
-    char text[1024];
-    va_list arguments;
+    va_list arguments, again;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, arguments);
     SIM_ASSERT(length >= 0);
-    *array_push(&t->cells, t->a) = arena_text(t->a, text);
+    char *text = arena_alloc(t->a, (size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(arguments);
+    *array_push(&t->cells, t->a) = output_printable(t->a, text);
 }
 
 static uint32_t width_of(const char *text)
@@ -69,7 +72,27 @@ void table_print(const table *t, const char *indent, FILE *out)
         print_row(t, &t->cells.items[i], widths, indent, out);
 }
 
-// ---- numbers for people
+// ---- texts and numbers for people
+
+const char *output_printable(arena *a, const char *text)
+{
+    size_t left = strlen(text), used = 0;
+    char *out = arena_alloc(a, left + 1, 1);
+    while (left > 0) {
+        const unsigned char *c = (const unsigned char *)text;
+        const size_t length = words_character_length(text, left), step = length ? length : 1;
+        const bool control = c[0] < 0x20 || c[0] == 0x7f || (length == 2 && c[0] == 0xc2 && c[1] < 0xa0);
+        if (!length || control) {
+            out[used++] = '?';
+        } else {
+            memcpy(out + used, text, length);
+            used += length;
+        }
+        text += step;
+        left -= step;
+    }
+    return out;
+}
 
 const char *output_count(arena *a, uint64_t count)
 {

@@ -22,13 +22,15 @@ typedef struct table {
 } table;
 
 table table_make(arena *a, const table_column *columns, uint32_t column_count);
-// The next cell, row by row. A cell may be "".
+// The next cell, row by row, made printable. A cell may be "".
 void table_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Every row begins with indent; trailing spaces are left out. All rows must be whole.
 void table_print(const table *t, const char *indent, FILE *out);
 
-// ---- numbers for people, in the arena
+// ---- texts and numbers for people, in the arena
 
+// Foreign text as a terminal may see it: control characters and what is no UTF-8 become "?".
+const char *output_printable(arena *a, const char *text);
 const char *output_count(arena *a, uint64_t count);                // "1,234,567"
 const char *output_number(arena *a, unit_kind kind, double value); // units_format(): "1.234 ms"
 const char *output_bytes(arena *a, double bytes);                  // "74.51 GiB"

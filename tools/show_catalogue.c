@@ -204,11 +204,11 @@ static void print_entry(arena *a, const folder *f, const char *name, const char 
         table_cell(&t, "%s", grades[p->grade]);
         table_cell(&t, "%s", p->source ? arena_format(a, "[%u]", s + 1) : "");
     }
-    printf("%s/%s: %s\n\n", f->name, name, facts);
+    printf("%s/%s: %s\n\n", f->name, name, output_printable(a, facts));
     table_print(&t, "", stdout);
     printf("\n");
     for (uint32_t s = 0; s < sources.count; s++)
-        printf("[%u] %s\n", s + 1, sources.items[s]);
+        printf("[%u] %s\n", s + 1, output_printable(a, sources.items[s]));
 }
 
 static void print_entry_json(const folder *f, const char *name, const char *facts,

@@ -63,6 +63,22 @@ static void empty_tables_print_their_titles(void **state)
     assert_string_equal(text_read_back(stream, text, sizeof(text)), "a  b\n");
 }
 
+static void cells_are_whole_and_printable(void **state)
+{
+    static const table_column columns[] = { { NULL, false } };
+    char text[4096], want[2048];
+    memset(want, 'x', sizeof(want));
+    want[2000] = 0;
+    table t = table_make(*state, columns, 1);
+    table_cell(&t, "%s", want);
+    table_cell(&t, "a\nb\x1b[31m caf\xe9 \xc2\x9b");
+    FILE *stream = tmpfile();
+    table_print(&t, "", stream);
+    text_read_back(stream, text, sizeof(text));
+    strcpy(want + 2000, "\na?b?[31m caf? ?\n");
+    assert_string_equal(text, want);
+}
+
 // ---- numbers
 
 static void counts_have_separators(void **state)
@@ -271,6 +287,7 @@ int main(void)
         cmocka_unit_test(titles_may_be_left_out),
         cmocka_unit_test(empty_tables_print_their_titles),
         cmocka_unit_test(counts_have_separators),
+        cmocka_unit_test(cells_are_whole_and_printable),
         cmocka_unit_test(numbers_are_readable),
         cmocka_unit_test(durations_have_two_units),
         cmocka_unit_test(shares_add_up),
