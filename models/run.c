@@ -18,6 +18,7 @@ typedef struct run_context {
     tables *tables;
     trace *trace; // NULL: no database
     double start_wall_s, start_cpu_s;
+    bool has_started; // the clock
     bool cancelled, failed;
     jmp_buf escape;
 } run_context;
@@ -180,6 +181,7 @@ static bool play(run_context *c)
     char waiting[256];
     sim_set_poll(w->sim, poll, c);
     recorder_on_step(c->recorder, after_step, c);
+    c->has_started = true;
     step_player_start(w->player);
     const sim_outcome outcome = sim_run(w->sim, SIM_TIME_MAX);
     c->result->steps_done = step_player_steps_done(w->player);
@@ -277,15 +279,26 @@ static bool execute(run_context *c)
     return close_output(c) && played;
 }
 
+// Before the clock starts a failure leaves no file; from then on the database says how the run ended.
+static void end_output(run_context *c)
+{
+    if (!c->trace) return;
+    if (c->has_started) {
+        close_output(c);
+        return;
+    }
+    trace_abandon(c->trace);
+    c->trace = NULL;
+    os_remove(c->options->output_path);
+}
+
 static bool out_of_memory(run_context *c)
 {
-    if (c->trace) {
-        trace_abandon(c->trace);
-        c->trace = NULL;
-    }
-    if (!c->result->world) world_destroy(c->world);
     c->result->state = RUN_FAILED;
-    return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
+    sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
+    end_output(c);
+    if (!c->result->world) world_destroy(c->world);
+    return false;
 }
 
 // The functions that set the escape change no variable of their own afterwards, so none can be lost by the jump.

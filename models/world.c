@@ -140,9 +140,10 @@ static bool build_program(world *w, sim_error *error)
     program_build(w->arena, &w->costs[0], &settings, &w->program);
     const uint64_t operations = (uint64_t)w->lanes.count * w->program.ops.count;
     if (operations <= WORLD_OPERATIONS_MAX) return true;
-    sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->training.global_batch),
-             "%u ranks with %u operations each are more than the %d operations of a step that are played",
-             w->lanes.count, w->program.ops.count, WORLD_OPERATIONS_MAX);
+    sim_fail(
+        error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->training.global_batch),
+        "%u lanes with %u operations each are more than the %d million operations of a step that are played",
+        w->lanes.count, w->program.ops.count, WORLD_OPERATIONS_MAX / 1000000);
     return sim_hint(error, "a smaller global_batch, or a larger training.micro_batch or plan.bucket");
 }
 

@@ -100,12 +100,13 @@ trace *trace_open(arena *a, const trace_options *options, sim_error *error)
     t->options = *options;
     t->options.path = arena_text(a, options->path);
     t->inserts = arena_array(a, sqlite3_stmt *, options->table_count);
-    if (!trace_file_create(a, &t->options, error)) return NULL;
+    char *room = arena_array(a, char, strlen(options->path) + TRACE_FILE_ROOM);
+    if (!trace_file_create(a, room, &t->options, error)) return NULL;
     int code = open_database(t);
     if (code != SQLITE_OK) {
         trace_file_fail(error, "keep a log beside", t->options.path, code, t->db);
         close_database(t);
-        (void)trace_file_remove(a, t->options.path); // the failure is told already
+        (void)trace_file_remove(room, t->options.path); // the failure is told already
         return NULL;
     }
     t->last_commit_s = os_wall_s();

@@ -323,34 +323,36 @@ static bool may_write(arena *a, const trace_options *options, sim_error *error)
 }
 
 // A log that was left behind would be played into whatever database bears the name it was written for.
-bool trace_file_remove(arena *a, const char *path)
+bool trace_file_remove(char *room, const char *path)
 {
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
+    const size_t length = strlen(path);
+    memcpy(room, path, length);
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-        const char *name = arena_format(a, "%s%s", path, suffixes[i]);
-        if (os_exists(name) && !os_remove(name)) return false;
+        memcpy(room + length, suffixes[i], strlen(suffixes[i]) + 1);
+        if (os_exists(room) && !os_remove(room)) return false;
     }
     return true;
 }
 
-static bool take_place(arena *a, const char *partial, const char *path, sim_error *error)
+static bool take_place(char *room, const char *partial, const char *path, sim_error *error)
 {
     // A rename replaces in one go, but the old log must not meet the new file, so the old file goes first.
-    if (!trace_file_remove(a, path))
+    if (!trace_file_remove(room, path))
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\" and its logs: %s", path,
                         strerror(errno));
     if (os_rename(partial, path)) return true;
     return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": %s", path, strerror(errno));
 }
 
-bool trace_file_create(arena *a, const trace_options *options, sim_error *error)
+bool trace_file_create(arena *a, char *room, const trace_options *options, sim_error *error)
 {
     if (!may_write(a, options, error)) return false;
     const char *partial = arena_format(a, "%s.partial", options->path);
-    if (!trace_file_remove(a, partial)) // what a killed run left
+    if (!trace_file_remove(room, partial)) // what a killed run left
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": \"%s\" is in the way: %s",
                         options->path, partial, strerror(errno));
-    bool made = create_partial(partial, options, error) && take_place(a, partial, options->path, error);
-    if (!made) trace_file_remove(a, partial);
+    bool made = create_partial(partial, options, error) && take_place(room, partial, options->path, error);
+    if (!made) trace_file_remove(room, partial);
     return made;
 }

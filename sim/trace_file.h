@@ -6,8 +6,11 @@
 
 // Makes the database, complete but for its rows, under the name PATH.partial, then gives it its own. On
 // failure (exit code 2) neither remains, and a file that was to be replaced is still there.
-bool trace_file_create(arena *a, const trace_options *options, sim_error *error);
-bool trace_file_remove(arena *a, const char *path); // with its logs; false: something is left, errno says why
+// room: for the names beside the path, TRACE_FILE_ROOM more than its length. Memory that ends here would leave a file.
+bool trace_file_create(arena *a, char *room, const trace_options *options, sim_error *error);
+// With its logs; false: something is left, errno says why. room: as above, the path may be PATH.partial.
+bool trace_file_remove(char *room, const char *path);
+#define TRACE_FILE_ROOM 32
 
 // Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's. doing:
 // "write".
