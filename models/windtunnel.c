@@ -2,6 +2,7 @@
 #include "models/windtunnel.h"
 #include "models/run.h"
 #include "sim/os.h"
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,29 +59,57 @@ static bool try_load(const windtunnel *w, windtunnel_error *error)
     return good || give_error(&failure, error);
 }
 
-windtunnel *windtunnel_load(const char *scenario_path, const char *catalogue_path, windtunnel_error *error)
+static bool give_out_of_memory(windtunnel_error *error)
 {
-    arena *a = arena_create("windtunnel");
-    if (error) *error = (windtunnel_error){ 0 };
-    if (!a) {
-        sim_error failure = { 0 };
-        sim_fail(&failure, SIM_EXIT_INPUT, NULL, "out of memory");
-        give_error(&failure, error);
-        return NULL;
-    }
+    sim_error failure = { 0 };
+    sim_fail(&failure, SIM_EXIT_INPUT, NULL, "out of memory");
+    return give_error(&failure, error);
+}
+
+// NULL: memory has ended.
+static windtunnel *make(arena *a, const char *scenario_path, const char *catalogue_path)
+{
+    jmp_buf escape;
+    if (setjmp(escape)) return NULL;
+    arena_set_escape(a, &escape);
     windtunnel *w = arena_new(a, windtunnel);
     w->arena = a;
     w->scenario_path = arena_text(a, scenario_path);
     w->catalogue_path = catalogue_path ? arena_text(a, catalogue_path) : NULL;
-    if (try_load(w, error)) return w;
-    windtunnel_free(w);
+    arena_set_escape(a, NULL);
+    return w;
+}
+
+// False: memory has ended, and nothing has changed.
+static bool add_set(windtunnel *w, const char *assignment)
+{
+    jmp_buf escape;
+    if (setjmp(escape)) {
+        arena_set_escape(w->arena, NULL);
+        return false;
+    }
+    arena_set_escape(w->arena, &escape);
+    const char *text = arena_text(w->arena, assignment);
+    *array_push(&w->sets, w->arena) = text;
+    arena_set_escape(w->arena, NULL);
+    return true;
+}
+
+windtunnel *windtunnel_load(const char *scenario_path, const char *catalogue_path, windtunnel_error *error)
+{
+    if (error) *error = (windtunnel_error){ 0 };
+    arena *a = arena_create("windtunnel");
+    windtunnel *w = a ? make(a, scenario_path, catalogue_path) : NULL;
+    if (w && try_load(w, error)) return w;
+    if (!w) give_out_of_memory(error);
+    arena_destroy(a);
     return NULL;
 }
 
 bool windtunnel_set(windtunnel *w, const char *assignment, windtunnel_error *error)
 {
     if (error) *error = (windtunnel_error){ 0 };
-    *array_push(&w->sets, w->arena) = arena_text(w->arena, assignment);
+    if (!add_set(w, assignment)) return give_out_of_memory(error);
     if (try_load(w, error)) return true;
     w->sets.count--;
     return false;
@@ -114,13 +143,19 @@ bool windtunnel_is_done(const windtunnel *w)
     return w->has_result && w->result.state == RUN_DONE;
 }
 
+// Why there is no such number.
+static const char *missing_reason(const windtunnel *w)
+{
+    if (!w->has_result) return "nothing has been run";
+    return w->result.summary.count ? "there is no such metric" : "the run was refused or failed";
+}
+
 bool windtunnel_value(const windtunnel *w, const char *metric, double *value, const char **unit,
                       const char **reason)
 {
     const summary_value *found = w->has_result ? summary_find(&w->result.summary, metric) : NULL;
     if (unit) *unit = found ? found->unit : NULL;
-    if (reason)
-        *reason = found ? found->reason : w->has_result ? "there is no such metric" : "nothing has been run";
+    if (reason) *reason = found ? found->reason : missing_reason(w);
     if (!found || !found->known) return false;
     *value = found->value;
     return true;
