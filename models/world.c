@@ -6,8 +6,8 @@
 // Each operation of a lane takes about 100 bytes.
 #define WORLD_OPERATIONS_MAX 50000000
 
-// Light in glass and copper alike: 5 ns per metre (DESIGN.md 4).
-static const double cable_delay_s_per_m = 5e-9;
+// Light in glass and copper alike: 5 ns per metre (DESIGN.md 4). In ps, for 5e-9 s is not 5 ns and would be rounded up.
+static const double cable_delay_ps_per_m = 5000.0;
 
 static node_wiring_kind wiring_kind(int scale_up)
 {
@@ -58,7 +58,7 @@ topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
         const single_switch_def def = {
             .ports = box->ports,
             .rate_mBps = units_mBps_from_Bps(line_Bps * c->node.nic.payload_ratio),
-            .cable_delay_ps = units_ps_from_s(c->fabric.cable_m * cable_delay_s_per_m),
+            .cable_delay_ps = (sim_time)ceil(c->fabric.cable_m * cable_delay_ps_per_m),
             .switch_delay_ps = box->delay_ps,
         };
         if (!topology_add_single_switch(fabric, &def, bind_place_of(s->reader, &c->fabric), error))

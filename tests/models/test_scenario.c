@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/scratch.h"
 
-#include "models/scenario.h"
 #include "sim/array.h"
+#include "tests/support/loaded.h"
 #include "tests/support/text.h"
-
-typedef struct fixture {
-    arena *a;
-    catalogue parts;
-    scenario s;
-    sim_error error;
-} fixture;
-
-static bool load(fixture *f, const scratch_folder *folder, const char *text, const char *const *sets,
-                 uint32_t set_count)
-{
-    char path[4200];
-    snprintf(path, sizeof path, "%s/models/catalogue", folder->before);
-    *f = (fixture){ .a = arena_create("test") };
-    scratch_write("s.yaml", text);
-    return catalogue_find(f->a, path, &f->parts, &f->error) &&
-           scenario_load(f->a, &f->parts, "s.yaml", sets, set_count, &f->s, &f->error);
-}
 
 #define MODEL_WITH(position_)                                                                                \
     "model: { name: wee, layers: 6, hidden: 64, heads: 8, kv_heads: 4, ffn: 96, vocabulary: 100,\n"          \
@@ -231,9 +213,9 @@ static void refusal_prints(void **state)
 {
     const struct refusal *c = *state;
     void *folder;
-    fixture f;
+    loaded f;
     assert_int_equal(scratch_enter(&folder), 0);
-    const bool good = load(&f, folder, c->text, NULL, 0) && scenario_check(&f.s, true, &f.error);
+    const bool good = loaded_read(&f, folder, c->text, NULL, 0) && scenario_check(&f.s, true, &f.error);
     assert_false(good);
     assert_int_equal(f.error.exit_code, SIM_EXIT_INPUT);
     assert_error_prints(&f.error, c->want);
@@ -244,8 +226,8 @@ static void refusal_prints(void **state)
 // What follows from other keys is filled; a fabric alone passes where no job is wanted.
 static void what_follows_is_filled(void **state)
 {
-    fixture f;
-    assert_true(load(&f, *state, NODE MODEL BATCH, NULL, 0));
+    loaded f;
+    assert_true(loaded_read(&f, *state, NODE MODEL BATCH, NULL, 0));
     assert_true(scenario_check(&f.s, true, &f.error));
     assert_int_equal(f.s.plan.gpus, 8);
     assert_int_equal(f.s.plan.data, 8);
@@ -260,20 +242,20 @@ static void what_follows_is_filled(void **state)
     assert_int_equal(scenario_micro_batches(&f.s), 2);
     arena_destroy(f.a);
 
-    assert_true(load(&f, *state, NODE, NULL, 0));
+    assert_true(loaded_read(&f, *state, NODE, NULL, 0));
     assert_true(scenario_check(&f.s, false, &f.error));
     arena_destroy(f.a);
 }
 
 static void settings_of_kernels_and_memory_are_the_scenario_s(void **state)
 {
-    fixture f;
-    assert_true(load(&f, *state,
-                     NODE MODEL
-                     "plan: { data: 2, gpus: 2, sharding: zero-1, recompute: selective, bucket: 3 MB }\n"
-                     "training: { global_batch: 12, micro_batch: 3, sequence_length: 96, precision: tf32,\n"
-                     "  gradient_dtype: bf16, optimizer: sgd, attention: unfused, fused_kernels: false }\n",
-                     NULL, 0));
+    loaded f;
+    assert_true(loaded_read(
+        &f, *state,
+        NODE MODEL "plan: { data: 2, gpus: 2, sharding: zero-1, recompute: selective, bucket: 3 MB }\n"
+                   "training: { global_batch: 12, micro_batch: 3, sequence_length: 96, precision: tf32,\n"
+                   "  gradient_dtype: bf16, optimizer: sgd, attention: unfused, fused_kernels: false }\n",
+        NULL, 0));
     assert_true(scenario_check(&f.s, true, &f.error));
     assert_int_equal(scenario_micro_batches(&f.s), 2);
     const memory_settings m = scenario_memory_settings(&f.s);
@@ -301,8 +283,8 @@ static void sets_override(void **state)
 {
     static const char *const sets[] = { "plan.gpus=6", "plan.gpus=4",         "training.global_batch=20",
                                         "run.seed=77", "network.protocol=ll", "run.steps=5" };
-    fixture f;
-    assert_true(load(&f, *state, NODE MODEL BATCH, sets, ARRAY_COUNT(sets)));
+    loaded f;
+    assert_true(loaded_read(&f, *state, NODE MODEL BATCH, sets, ARRAY_COUNT(sets)));
     assert_true(scenario_check(&f.s, true, &f.error));
     assert_int_equal(f.s.plan.data, 4);
     assert_int_equal(f.s.training.global_batch, 20);
@@ -315,8 +297,8 @@ static void sets_override(void **state)
 static void a_set_is_refused_where_it_stands(void **state)
 {
     static const char *const sets[] = { "plan={ data: 5 }" };
-    fixture f;
-    assert_true(load(&f, *state, NODE MODEL BATCH, sets, ARRAY_COUNT(sets)));
+    loaded f;
+    assert_true(loaded_read(&f, *state, NODE MODEL BATCH, sets, ARRAY_COUNT(sets)));
     assert_false(scenario_check(&f.s, true, &f.error));
     assert_error_prints(&f.error,
                         "--set:1:8: error: tensor 1 x pipeline 1 x data 5 = 5, but the cluster has 8 GPUs\n"
@@ -334,8 +316,8 @@ static void protocols_are_those_of_the_library(void **state)
         snprintf(set, sizeof set, "network.protocol=%s",
                  i == PROTOCOL_AUTO ? "auto" : collective_protocol_words[i]);
         const char *const sets[] = { set };
-        fixture f;
-        assert_true(load(&f, *state, NODE, sets, 1));
+        loaded f;
+        assert_true(loaded_read(&f, *state, NODE, sets, 1));
         assert_int_equal(f.s.network.protocol - 1, i);
         arena_destroy(f.a);
     }
@@ -345,16 +327,16 @@ static void protocols_are_those_of_the_library(void **state)
 static void the_resolved_text_is_a_fixed_point(void **state)
 {
     static const char *const sets[] = { "run.seed=12345678901234567", "plan.sharding=zero-1" };
-    fixture f, again;
+    loaded f, again;
     assert_true(
-        load(&f, *state,
-             "cluster: { node: dgx-a100, nodes: 2, fabric: { topology: single-switch, switch: qm8790, "
-             "cable: 31 m } }\n" MODEL BATCH,
-             sets, ARRAY_COUNT(sets)));
+        loaded_read(&f, *state,
+                    "cluster: { node: dgx-a100, nodes: 2, fabric: { topology: single-switch, switch: qm8790, "
+                    "cable: 31 m } }\n" MODEL BATCH,
+                    sets, ARRAY_COUNT(sets)));
     assert_true(scenario_check(&f.s, true, &f.error));
     const char *text = scenario_resolved(&f.s, f.a, &f.error);
     assert_non_null(text);
-    assert_true(load(&again, *state, text, NULL, 0));
+    assert_true(loaded_read(&again, *state, text, NULL, 0));
     assert_true(scenario_check(&again.s, true, &again.error));
     assert_string_equal(scenario_resolved(&again.s, again.a, &again.error), text);
     assert_int_equal(again.s.run.seed, 12345678901234567);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/scratch.h"
+
+#include "models/world.h"
+#include "sim/array.h"
+#include "tests/support/loaded.h"
+#include "tests/support/text.h"
+
+#define MODEL                                                                                                \
+    "model: { name: wee, layers: 2, hidden: 64, heads: 4, kv_heads: 2, ffn: 96, vocabulary: 100,\n"          \
+    "  max_sequence: 64, activation: swiglu, norm: rmsnorm, position: rope }\n"
+#define BATCH "training: { global_batch: 24, micro_batch: 3 }\n"
+#define NICS "nics: 2, nic: { name: fast, rate: 371 Gb/s, payload_ratio: 0.91 }, nic_pcie_rate: 43 GB/s"
+
+static void read_checked(loaded *l, const scratch_folder *folder, const char *text)
+{
+    if (!loaded_read(l, folder, text, NULL, 0) || !scenario_check(&l->s, false, &l->error)) {
+        sim_error_print(&l->error, stderr);
+        fail();
+    }
+}
+
+struct path_case {
+    const char *name, *text;
+    gpu_id to; // from GPU 0
+    double rate_Bps;
+    sim_time delay_ps;
+    link_class class;
+};
+// A node's delay is from GPU to GPU, also where there are two links on the way; its rate is that of a GPU to all peers.
+static const struct path_case paths[] = {
+    { "through an NVSwitch",
+      "cluster: { node: { base: dgx-a100, scale_up: { kind: nvswitch, rate: 287 GB/s, payload_ratio: 0.83,\n"
+      "  delay: 311 ns } } }\n",
+      5, 287e9 * 0.83, 311000, LINK_NVLINK },
+    { "over a mesh",
+      "cluster: { node: { base: a100-4x, scale_up: { kind: mesh, rate: 288 GB/s, payload_ratio: 0.75,\n"
+      "  delay: 311 ns } } }\n",
+      3, 288e9 * 0.75 / 3, 311000, LINK_NVLINK },
+    { "through the host; an odd picosecond is rounded up",
+      "cluster: { node: { base: a100-4x, scale_up: { kind: pcie, rate: 23 GB/s, payload_ratio: 0.87,\n"
+      "  delay: 1.000001 us } } }\n",
+      2, 23e9 * 0.87, 1000002, LINK_PCIE },
+    { "to another node: the NIC's line is the narrowest",
+      "cluster: { nodes: 2, node: { base: dgx-a100, " NICS " },\n"
+      "  fabric: { topology: single-switch, switch: { name: hub, ports: 7, port_rate: 400 Gb/s, delay: 131 "
+      "ns },\n"
+      "    cable: 17 m } }\n",
+      11, 371e9 / 8 * 0.91, 2 * 85000 + 131000, LINK_NETWORK },
+    { "the switch's port is the narrowest",
+      "cluster: { nodes: 2, node: { base: dgx-a100, " NICS " },\n"
+      "  fabric: { topology: single-switch, switch: { name: hub, ports: 7, port_rate: 100 Gb/s, delay: 131 "
+      "ns } } }\n",
+      11, 100e9 / 8 * 0.91, 2 * 25000 + 131000, LINK_NETWORK },
+};
+
+static void path_matches(void **state)
+{
+    const struct path_case *c = *state;
+    void *folder;
+    loaded l;
+    assert_int_equal(scratch_enter(&folder), 0);
+    read_checked(&l, folder, c->text);
+    const topology *fabric = world_build_fabric(l.a, &l.s, &l.error);
+    assert_non_null(fabric);
+    const path_facts facts = topology_path_facts(fabric, topology_gpu_vertex(fabric, 0),
+                                                 topology_gpu_vertex(fabric, c->to));
+    assert_near((double)facts.rate_mBps / 1000.0, c->rate_Bps, 1e-9);
+    assert_int_equal(facts.delay_ps, c->delay_ps);
+    assert_int_equal(facts.class, c->class);
+    arena_destroy(l.a);
+    assert_int_equal(scratch_leave(&folder), 0);
+}
+
+static void a_world_holds_what_the_scenario_says(void **state)
+{
+    loaded l;
+    read_checked(&l, *state, "cluster: { node: dgx-a100 }\n" MODEL BATCH "plan: { gpus: 4 }\n");
+    world *w;
+    assert_true(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_HEAP }, &w, &l.error));
+    assert_int_equal(w->lanes.count, 4);
+    for (lane_id i = 0; i < 4; i++) {
+        assert_int_equal(w->lanes.lanes[i].place.data, i);
+        assert_int_equal(w->vertex_of_lane[i], topology_gpu_vertex(w->fabric, i));
+        assert_ptr_equal(w->costs_of_lane[i], &w->costs[0]); // all are healthy
+    }
+    assert_int_equal(w->cost_count, 1);
+    assert_int_equal(world_ranks_with(w, &w->costs[0]), 4);
+    assert_int_equal(w->program.ops.count, 2 * 2 + 1 + 1); // two micro-batches, optimizer, one bucket
+    assert_false(step_player_is_finished(w->player));
+    world_destroy(w);
+    arena_destroy(l.a);
+}
+
+// A GPU with exactly what a milder plan needs: that plan is the hint.
+static void a_refusal_names_the_plan_that_fits(void **state)
+{
+    static const struct {
+        int sharding, recompute;
+        const char *change;
+    } milder[] = {
+        { SHARDING_NONE, RECOMPUTE_NONE, NULL },
+        { SHARDING_NONE, RECOMPUTE_FULL, "plan.recompute: full" },
+        { SHARDING_ZERO_1, RECOMPUTE_NONE, "plan.sharding: zero-1" },
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, "plan.sharding: zero-1 and plan.recompute: full" },
+    };
+    loaded l;
+    memory_need need;
+    read_checked(&l, *state, "cluster: { node: dgx-a100 }\nmodel: gpt3-2.7b\n" BATCH);
+    l.s.cluster.node.gpu.reserved_bytes = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(milder); i++) {
+        memory_settings settings = scenario_memory_settings(&l.s);
+        settings.sharding = milder[i].sharding;
+        settings.recompute = milder[i].recompute;
+        const uint64_t bytes = memory_need_of(&l.s.model, &settings).total_bytes;
+        char size[32], want[128];
+        l.s.cluster.node.gpu.memory_bytes = bytes;
+        sim_error_clear(&l.error);
+        assert_true(world_check_memory(&l.s, &need, &l.error) == !milder[i].change);
+        if (!milder[i].change) continue;
+        snprintf(want, sizeof want, "%s needs %s", milder[i].change,
+                 units_format_binary_bytes((double)bytes, size, sizeof size));
+        assert_int_equal(l.error.exit_code, SIM_EXIT_NO);
+        assert_string_equal(l.error.hint, want);
+        assert_true(need.total_bytes > bytes);
+    }
+    arena_destroy(l.a);
+}
+
+static void a_world_that_is_refused_is_none(void **state)
+{
+    loaded l;
+    read_checked(&l, *state, "cluster: { node: dgx-a100 }\n" MODEL BATCH);
+    l.s.cluster.node.gpu.memory_bytes = 1000000;
+    world *w;
+    assert_false(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_BUCKET }, &w, &l.error));
+    assert_null(w);
+    assert_int_equal(l.error.exit_code, SIM_EXIT_NO);
+    arena_destroy(l.a);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + 3];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
+        tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
+#define IN_SCRATCH(test_)                                                                                    \
+    (struct CMUnitTest) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
+    tests[n++] = IN_SCRATCH(a_world_holds_what_the_scenario_says);
+    tests[n++] = IN_SCRATCH(a_refusal_names_the_plan_that_fits);
+    tests[n++] = IN_SCRATCH(a_world_that_is_refused_is_none);
+    SIM_ASSERT(n == ARRAY_COUNT(tests));
+    return cmocka_run_group_tests_name("world", tests, NULL, NULL);
+}
