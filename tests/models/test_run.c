@@ -347,8 +347,7 @@ static const struct refusal refusals[] = {
       "s.yaml:4:1: error: the job does not fit: a GPU needs 298.7 GiB, a100-sxm-80gb has 80.00 GiB\n"
       "    4 | plan: { gpus: 3, sharding: zero-1, bucket: 100 kB }\n"
       "      | ^\n"
-      "  hint: plan.sharding: zero-1 and plan.recompute: full need 215.2 GiB; a smaller training.micro_batch "
-      "or training.gradient_dtype: bf16 needs less\n" },
+      "  hint: it fits with training.micro_batch: 1 (2.003 GiB)\n" },
     { "a scenario that is not there", NULL, NULL, NULL, SIM_EXIT_INPUT,
       "windtunnel: error: cannot read \"s.yaml\": No such file or directory\n" },
     { "a fabric alone", "cluster: { node: a100-4x }\n", NULL, "run.db", SIM_EXIT_INPUT,

@@ -93,33 +93,41 @@ static void a_world_holds_what_the_scenario_says(void **state)
 }
 
 // A GPU with exactly what a milder plan needs: that plan is the hint.
-static void a_refusal_names_the_plan_that_fits(void **state)
+static void a_refusal_names_what_would_fit(void **state)
 {
     static const struct {
         int sharding, recompute;
-        const char *change;
-    } milder[] = {
-        { SHARDING_NONE, RECOMPUTE_NONE, NULL },
-        { SHARDING_NONE, RECOMPUTE_FULL, "plan.recompute: full" },
-        { SHARDING_ZERO_1, RECOMPUTE_NONE, "plan.sharding: zero-1" },
-        { SHARDING_ZERO_1, RECOMPUTE_FULL, "plan.sharding: zero-1 and plan.recompute: full" },
+        uint64_t micro_batch;
+        double gradient_bytes;
+        const char *want;
+    } cases[] = {
+        { SHARDING_NONE, RECOMPUTE_NONE, 6, 4, NULL },
+        { SHARDING_NONE, RECOMPUTE_FULL, 6, 4, "it fits with plan.recompute: full" },
+        { SHARDING_ZERO_1, RECOMPUTE_NONE, 6, 4, "it fits with plan.sharding: zero-1" },
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 6, 4, "it fits with plan.sharding: zero-1, plan.recompute: full" },
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 1, 2,
+          "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 1, "
+          "training.gradient_dtype: bf16" },
     };
     loaded l;
     memory_need need;
-    read_checked(&l, *state, "cluster: { node: dgx-a100 }\nmodel: gpt3-2.7b\n" BATCH);
-    l.s.cluster.node.gpu.reserved_bytes = 0;
-    for (size_t i = 0; i < ARRAY_COUNT(milder); i++) {
+    read_checked(&l, *state,
+                 "cluster: { node: dgx-a100 }\nmodel: gpt3-2.7b\n"
+                 "training: { global_batch: 48, micro_batch: 6 }\n");
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         memory_settings settings = scenario_memory_settings(&l.s);
-        settings.sharding = milder[i].sharding;
-        settings.recompute = milder[i].recompute;
+        settings.sharding = cases[i].sharding;
+        settings.recompute = cases[i].recompute;
+        settings.kernels.micro_batch = cases[i].micro_batch;
+        settings.gradient_bytes = cases[i].gradient_bytes;
         const uint64_t bytes = memory_need_of(&l.s.model, &settings).total_bytes;
-        char size[32], want[128];
+        char size[32], want[256];
         l.s.cluster.node.gpu.memory_bytes = bytes;
         sim_error_clear(&l.error);
-        assert_true(world_check_memory(&l.s, &need, &l.error) == !milder[i].change);
-        if (!milder[i].change) continue;
-        snprintf(want, sizeof want, "%s needs %s", milder[i].change,
-                 units_format_binary_bytes((double)bytes, size, sizeof size));
+        assert_true(world_check_memory(&l.s, &need, &l.error) == !cases[i].want);
+        if (!cases[i].want) continue;
+        units_format_binary_bytes((double)bytes, size, sizeof size);
+        snprintf(want, sizeof want, "%s (%s)", cases[i].want, size);
         assert_int_equal(l.error.exit_code, SIM_EXIT_NO);
         assert_string_equal(l.error.hint, want);
         assert_true(need.total_bytes > bytes);
@@ -148,7 +156,7 @@ int main(void)
 #define IN_SCRATCH(test_)                                                                                    \
     (struct CMUnitTest) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
     tests[n++] = IN_SCRATCH(a_world_holds_what_the_scenario_says);
-    tests[n++] = IN_SCRATCH(a_refusal_names_the_plan_that_fits);
+    tests[n++] = IN_SCRATCH(a_refusal_names_what_would_fit);
     tests[n++] = IN_SCRATCH(a_world_that_is_refused_is_none);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);
