@@ -9,11 +9,11 @@ static const bind_row protocol_binds[] = {
     BIND_TIME(protocol_terms, base_ps, "base", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
               BIND_NOTE("once per collective")),
     BIND_TIME(protocol_terms, hop_ps[LINK_NVLINK], "nvlink", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
-              BIND_NOTE("per step, between GPUs over NVLink")),
+              BIND_NOTE("per hop, between GPUs over NVLink")),
     BIND_TIME(protocol_terms, hop_ps[LINK_PCIE], "pcie", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
-              BIND_NOTE("per step, between GPUs over PCIe")),
+              BIND_NOTE("per hop, between GPUs over PCIe")),
     BIND_TIME(protocol_terms, hop_ps[LINK_NETWORK], "network", BIND_AT_LEAST(0), BIND_AT_MOST(1),
-              BIND_REQUIRED, BIND_NOTE("per step, between nodes")),
+              BIND_REQUIRED, BIND_NOTE("per hop, between nodes")),
     BIND_NUMBER(protocol_terms, payload_ratio, "payload_ratio", BIND_AT_LEAST(0.01), BIND_AT_MOST(1),
                 BIND_REQUIRED, BIND_NOTE("payload per byte on the wire")),
     BIND_END,
@@ -61,20 +61,32 @@ uint64_t protocol_wire_bytes(const protocol_terms *terms, uint64_t payload_bytes
     return (uint64_t)wire_bytes;
 }
 
+// The mean over the rings' hops [s]: what a step costs on average, for a chunk meets one hop after another.
+static double hop_s(const protocol_terms *terms, const ring_hops *hops)
+{
+    double sum_s = 0, count = 0;
+    for (int class = 0; class < LINK_CLASSES; class ++) {
+        sum_s += hops->counts[class] * units_s_from_ps(terms->hop_ps[class]);
+        count += hops->counts[class];
+    }
+    return sum_s / count;
+}
+
 // NCCL's affine prediction for one protocol of the ring algorithm:
 //     T = base + steps hop + b / (B ratio)     T, base, hop [s]   B [bytes/s]   ratio [payload per byte on the wire]
-//     b = steps S / n: the bytes [bytes] over one edge   S [bytes]   n [ranks]
-// NVIDIA/nccl src/graph/tuning.cc, ncclTopoTuneModel and ncclTopoGetAlgoTime. Good for choosing between protocols as NCCL
-// does, not for the time (FINDINGS-collectives.md (d)). Left out: caps of LL and LL128 per channel, and the latency of the
-// path, which is the same for all three.
+//     b = steps S / n: the bytes [bytes] past one rank, over all rings   S [bytes]   n [ranks]
+// NVIDIA/nccl src/graph/tuning.cc, ncclTopoTuneModel and ncclTopoGetAlgoTime: B is the sum over channels; of the steps, as
+// many as a chunk has hops between nodes are charged the network's latency, the others that of the node. We take the mean
+// over the ring, nodes / n of the hops where NCCL has (nodes - 1) / (n - 1). Good for choosing between protocols as NCCL
+// does, not for the time (FINDINGS-collectives.md (d)). Left out: caps of LL and LL128 per channel, and paths that take
+// longer than the hop of the table.
 static double predicted_s(const protocol_terms *terms, collective_kind kind, uint32_t ranks, uint64_t bytes,
-                          const path_facts *hop)
+                          const ring_hops *hops)
 {
     double steps = kind == COLLECTIVE_ALL_REDUCE ? 2.0 * (ranks - 1) : ranks - 1.0;
-    double edge_bytes = steps * (double)bytes / ranks;
-    double rate_Bps = (double)hop->rate_mBps / 1e3 * terms->payload_ratio;
-    return units_s_from_ps(terms->base_ps) + steps * units_s_from_ps(terms->hop_ps[hop->class]) +
-           edge_bytes / rate_Bps;
+    double passing_bytes = steps * (double)bytes / ranks;
+    double rate_Bps = (double)hops->rate_mBps / 1e3 * terms->payload_ratio;
+    return units_s_from_ps(terms->base_ps) + steps * hop_s(terms, hops) + passing_bytes / rate_Bps;
 }
 
 // Sends up to this size go by LL inside a node, larger ones and those over the network by Simple, whatever is forced for
@@ -84,34 +96,34 @@ static const uint64_t send_recv_ll_bytes = 16384;
 
 //     T = base + hop + S / (B ratio), as above with one step.
 static collective_choice choose_send_recv(const collective_terms *terms, uint64_t bytes,
-                                          const path_facts *hop)
+                                          const ring_hops *hops)
 {
-    bool ll = bytes <= send_recv_ll_bytes && hop->class != LINK_NETWORK;
+    bool ll = bytes <= send_recv_ll_bytes && hops->counts[LINK_NETWORK] == 0;
     collective_choice choice = { .protocol = ll ? PROTOCOL_LL : PROTOCOL_SIMPLE,
                                  .base_ps = terms->send_recv_base_ps };
     const protocol_terms *protocol = &terms->ring[choice.protocol];
-    choice.predicted_s = units_s_from_ps(choice.base_ps) + units_s_from_ps(protocol->hop_ps[hop->class]) +
-                         (double)bytes / ((double)hop->rate_mBps / 1e3 * protocol->payload_ratio);
+    choice.predicted_s = units_s_from_ps(choice.base_ps) + hop_s(protocol, hops) +
+                         (double)bytes / ((double)hops->rate_mBps / 1e3 * protocol->payload_ratio);
     return choice;
 }
 
-static bool considered(collective_protocol protocol, const path_facts *hop)
+static bool considered(collective_protocol protocol, const ring_hops *hops)
 {
-    return protocol != PROTOCOL_LL128 || hop->class != LINK_PCIE;
+    return protocol != PROTOCOL_LL128 || hops->counts[LINK_PCIE] == 0;
 }
 
 collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
-                                    uint64_t bytes, const path_facts *slowest_hop, int forced)
+                                    uint64_t bytes, const ring_hops *hops, int forced)
 {
     SIM_ASSERT(ranks > 0 && kind < COLLECTIVE_KINDS && forced >= PROTOCOL_AUTO && forced < PROTOCOLS);
     if (ranks == 1) return (collective_choice){ .protocol = PROTOCOL_SIMPLE };
-    SIM_ASSERT(slowest_hop->rate_mBps > 0);
-    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, bytes, slowest_hop);
+    SIM_ASSERT(hops->rate_mBps > 0);
+    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, bytes, hops);
     collective_choice best = { .predicted_s = INFINITY };
     for (int i = 0; i < PROTOCOLS; i++) {
         collective_protocol protocol = (collective_protocol)i;
-        if (forced == PROTOCOL_AUTO ? !considered(protocol, slowest_hop) : forced != i) continue;
-        double seconds = predicted_s(&terms->ring[i], kind, ranks, bytes, slowest_hop);
+        if (forced == PROTOCOL_AUTO ? !considered(protocol, hops) : forced != i) continue;
+        double seconds = predicted_s(&terms->ring[i], kind, ranks, bytes, hops);
         if (seconds > best.predicted_s) continue;
         best = (collective_choice){ .protocol = protocol,
                                     .base_ps = terms->ring[i].base_ps,

@@ -14,9 +14,11 @@ typedef enum collective_protocol {
 } collective_protocol;
 extern const char *const collective_protocol_words[]; // "ll", "ll128", "simple"; ends with NULL
 
+// The latency of a hop is from end to end: what the library measured when its table was made, so wire and switches are in
+// it, and a path's own delay counts only where it is the longer of the two.
 typedef struct protocol_terms {    // one protocol of the ring algorithm
     sim_time base_ps;              // once per collective
-    sim_time hop_ps[LINK_CLASSES]; // per step, by the widest class of link a step crosses
+    sim_time hop_ps[LINK_CLASSES]; // per hop, by the widest class of link it crosses
     double
         payload_ratio; // payload per byte on the wire: LL 1/2 (flag beside each word), LL128 120/128, Simple 1
 } protocol_terms;
@@ -28,6 +30,11 @@ typedef struct collective_terms {
 } collective_terms;
 extern const bind_row collective_terms_binds[];
 
+typedef struct ring_hops {         // what the choice knows of a group's rings, or of a lone send
+    uint64_t rate_mBps;            // of all rings together, past their slowest hop: NCCL's sum over channels
+    uint32_t counts[LINK_CLASSES]; // hops of all rings, by the widest class of link they cross
+} ring_hops;
+
 enum { PROTOCOL_AUTO = -1 };
 
 typedef struct collective_choice {
@@ -36,10 +43,10 @@ typedef struct collective_choice {
     double predicted_s; // for choosing only; the players have their own times
 } collective_choice;
 // forced: a collective_protocol, or PROTOCOL_AUTO for the least predicted time (ties: the later of LL, LL128, Simple).
-// slowest_hop: the least rate and the widest class between neighbours. LL128 is only considered where every hop is NVLink
-// or the network (it needs stores of 128 bytes to arrive whole, which PCIe between GPUs does not promise); forced, it is
-// taken, as NCCL does. Send-recv has a rule of its own (choose.c). One rank alone costs nothing.
+// LL128 is only considered where every hop is NVLink or the network (it needs stores of 128 bytes to arrive whole, which
+// PCIe between GPUs does not promise); forced, it is taken, as NCCL does. Send-recv has a rule of its own (choose.c). One
+// rank alone costs nothing.
 collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
-                                    uint64_t bytes, const path_facts *slowest_hop, int forced);
+                                    uint64_t bytes, const ring_hops *hops, int forced);
 // Bytes on the wire for a payload: payload / ratio, rounded up.
 uint64_t protocol_wire_bytes(const protocol_terms *terms, uint64_t payload_bytes);

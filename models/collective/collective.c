@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/collective/collective.h"
 #include "models/collective/plan_cache.h"
+#include "models/collective/ring_order.h"
 #include "models/digest.h"
 #include "sim/array.h"
 #include "sim/map.h"
@@ -8,6 +9,7 @@
 typedef struct group {
     group_def def;
     uint64_t node, label; // words of the digest
+    uint32_t rings;       // of the cache of plans
     uint32_t free_instance;
 } group;
 
@@ -61,51 +63,81 @@ static const protocol_terms *terms_of(const collectives *c, const shape *s)
     return &c->options.terms->ring[s->choice.protocol];
 }
 
-// Of the hops between neighbours: the least rate, the longest delay, the widest class.
-static path_facts slowest_hop(const collectives *c, const plan *p, const vertex_id *members)
+static path_facts path_of(const collectives *c, const network_edge *edge)
 {
-    path_facts slowest = { .rate_mBps = UINT64_MAX, .class = LINK_NVLINK };
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        path_facts hop = topology_path_facts(network_topology(c->network), members[p->edges[e].from],
-                                             members[p->edges[e].to]);
-        if (hop.rate_mBps < slowest.rate_mBps) slowest.rate_mBps = hop.rate_mBps;
-        if (hop.delay_ps > slowest.delay_ps) slowest.delay_ps = hop.delay_ps;
-        if (hop.class > slowest.class) slowest.class = hop.class;
-        if (hop.links > slowest.links) slowest.links = hop.links;
-    }
-    return slowest;
+    return topology_path_facts(network_topology(c->network), edge->from, edge->to);
 }
 
-// What the network will have delivered at the end: of messages, each is rounded up to whole bytes by itself.
-static uint64_t network_bytes_of(const collectives *c, const shape *s, const plan *p)
+// A pair that m of R rings share gives each a share of its rate: together they carry R / m times the rate past it.
+static ring_hops hops_of(const collectives *c, const shape *s, const plan *p)
 {
+    ring_hops hops = { .rate_mBps = UINT64_MAX };
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        path_facts path = path_of(c, &s->edges[e]);
+        SIM_ASSERT(path.rate_mBps <= UINT64_MAX / p->rings);
+        uint64_t rate_mBps = path.rate_mBps * p->rings / p->edges[e].rings;
+        if (rate_mBps < hops.rate_mBps) hops.rate_mBps = rate_mBps;
+        hops.counts[path.class] += p->edges[e].rings;
+    }
+    return hops;
+}
+
+// The latency of a step [ps], rounded up: the mean over the rings' hops of max(hop, delay). hop is the protocol's, by the
+// widest class of the path; it is from end to end, so that the path's delay is in it, unless the path is longer than that.
+// The mean, because a chunk meets one hop after another and the hops of different chunks overlap: over n - 1 steps it has
+// met them all but one. NCCL adds up the same (src/graph/tuning.cc, ncclTopoTuneModel: steps between nodes and others, each
+// with its latency). Exact where hops are alike; a step over the network then seems shorter and one inside a node longer
+// than they are. An upper bound where the slowest hop's bytes take longer than a chunk's way round divided by n: they hide
+// latency there.
+static sim_time step_latency_ps(const collectives *c, const shape *s, const plan *p)
+{
+    unsigned __int128 sum_ps = 0;
+    uint64_t hops = 0;
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        path_facts path = path_of(c, &s->edges[e]);
+        sim_time hop_ps = terms_of(c, s)->hop_ps[path.class];
+        sum_ps += (uint64_t)(hop_ps > path.delay_ps ? hop_ps : path.delay_ps) *
+                  (unsigned __int128)p->edges[e].rings;
+        hops += p->edges[e].rings;
+    }
+    return hops ? (sim_time)((sum_ps + hops - 1) / hops) : 0;
+}
+
+// What the network will have delivered at the end: of messages, each transfer is rounded up to whole bytes by itself.
+static uint64_t network_bytes_of(collectives *c, const shape *s)
+{
+    const cached_plan *cached = plan_cache_at(c->plans, s->plan);
     uint64_t bytes = 0;
-    for (uint32_t m = 0; m < p->message_count; m++)
-        bytes += protocol_wire_bytes(terms_of(c, s), p->messages[m].bytes);
-    for (uint32_t e = 0; c->options.grain == GRAIN_STREAMS && e < p->edge_count; e++)
+    for (uint32_t t = 0; t < cached->transfer_count; t++)
+        bytes += protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
+    for (uint32_t e = 0; c->options.grain == GRAIN_STREAMS && e < cached->plan.edge_count; e++)
         bytes += s->edges[e].bytes;
     return bytes;
 }
 
 static void fill_shape(collectives *c, shape *s)
 {
-    const group_def *def = &c->groups.items[s->key.group].def;
-    s->plan = plan_cache_find(c->plans, s->key.kind, def->count, s->key.bytes);
+    const group *g = &c->groups.items[s->key.group];
+    s->plan = plan_cache_find(c->plans, s->key.kind, g->rings, s->key.bytes);
     const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
-    path_facts hop = slowest_hop(c, p, def->members);
-    s->choice = collective_choose(c->options.terms, p->kind, p->ranks, p->bytes, &hop,
-                                  s->key.forced_protocol);
+    SIM_ASSERT(p->ranks == g->def.count);
     s->edges = arena_array(c->arena, network_edge, p->edge_count);
-    sim_time times = c->options.grain == GRAIN_STREAMS ? p->steps : 1;
+    for (uint32_t e = 0; e < p->edge_count; e++)
+        s->edges[e] = (network_edge){ .from = g->def.members[p->edges[e].from],
+                                      .to = g->def.members[p->edges[e].to] };
+    ring_hops hops = hops_of(c, s, p);
+    s->choice = collective_choose(c->options.terms, p->kind, p->ranks, p->bytes, &hops,
+                                  s->key.forced_protocol);
+    const sim_time step_ps = step_latency_ps(c, s, p);
+    const sim_time times = c->options.grain == GRAIN_STREAMS ? p->steps : 1;
     for (uint32_t e = 0; e < p->edge_count; e++) {
         network_edge *edge = &s->edges[e];
-        *edge = (network_edge){ .from = def->members[p->edges[e].from], .to = def->members[p->edges[e].to] };
-        link_class class = topology_path_facts(network_topology(c->network), edge->from, edge->to).class;
-        edge->latency_ps = times * terms_of(c, s)->hop_ps[class];
+        const sim_time delay_ps = path_of(c, edge).delay_ps; // the network adds it, once a step
+        edge->latency_ps = step_ps > delay_ps ? times * (step_ps - delay_ps) : 0;
         edge->bytes = protocol_wire_bytes(terms_of(c, s), p->edges[e].bytes);
     }
     s->payload_bytes = plan_payload_bytes(p);
-    s->network_bytes = network_bytes_of(c, s, p);
+    s->network_bytes = network_bytes_of(c, s);
 }
 
 static bool same_request(const collective_request *a, const collective_request *b)
@@ -197,35 +229,35 @@ static void finish(collectives *c, uint32_t i)
     c->options.done(c->options.owner, &result); // last: it may open others, which moves the arrays
 }
 
-static void ask_network(collectives *c, uint32_t i, uint32_t message, network_request *request)
+static void ask_network(collectives *c, uint32_t i, uint32_t transfer, network_request *request)
 {
     const shape *s = &c->shapes.items[c->instances.items[i].shape];
     request->weight = request->queue_pairs = 1;
     request->multiplicity = c->groups.items[s->key.group].def.multiplicity;
     request->client = c->client;
-    request->tag = (uint64_t)i << 32 | message;
+    request->tag = (uint64_t)i << 32 | transfer;
     network_start(c->network, request);
     c->counters.messages++;
 }
 
-static void start_message(collectives *c, uint32_t i, uint32_t m)
+static void start_transfer(collectives *c, uint32_t i, uint32_t t)
 {
     instance *own = &c->instances.items[i];
     const shape *s = &c->shapes.items[own->shape];
-    const plan_message *message = &plan_cache_at(c->plans, s->plan)->plan.messages[m];
-    network_edge edge = s->edges[message->edge];
-    edge.bytes = protocol_wire_bytes(terms_of(c, s), message->bytes);
-    if (own->state->starts) own->state->starts[m] = sim_now(c->sim);
-    ask_network(c, i, m, &(network_request){ .edges = &edge, .edge_count = 1, .delay_crossings = 1 });
+    const cached_plan *cached = plan_cache_at(c->plans, s->plan);
+    network_edge edge = s->edges[cached_first_message(cached, t)->edge];
+    edge.bytes = protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
+    if (own->state->starts) own->state->starts[t] = sim_now(c->sim);
+    ask_network(c, i, t, &(network_request){ .edges = &edge, .edge_count = 1, .delay_crossings = 1 });
 }
 
 static void start_messages(collectives *c, uint32_t i)
 {
     instance *own = &c->instances.items[i];
     const cached_plan *cached = plan_cache_at(c->plans, c->shapes.items[own->shape].plan);
-    own->transfers_left = cached->plan.message_count;
-    for (uint32_t m = 0; m < cached->plan.message_count; m++)
-        if (cached->waits[m] == 0) start_message(c, i, m);
+    own->transfers_left = cached->transfer_count;
+    for (uint32_t t = 0; t < cached->transfer_count; t++)
+        if (cached->waits[t] == 0) start_transfer(c, i, t);
 }
 
 static void start_streams(collectives *c, uint32_t i)
@@ -287,19 +319,19 @@ static void tell_moved(const collectives *c, const instance *own, const network_
     c->options.moved(c->options.owner, &told);
 }
 
-static void message_delivered(collectives *c, uint32_t i, uint32_t m)
+static void transfer_delivered(collectives *c, uint32_t i, uint32_t t)
 {
     instance *own = &c->instances.items[i];
     const shape *s = &c->shapes.items[own->shape];
     const cached_plan *cached = plan_cache_at(c->plans, s->plan);
-    const plan_message *message = &cached->plan.messages[m];
-    own->payload_moved += message->bytes;
+    const uint64_t bytes = cached_transfer_bytes(cached, t);
+    own->payload_moved += bytes;
     if (own->state->starts)
-        tell_moved(c, own, &s->edges[message->edge], message->bytes, own->state->starts[m]);
-    for (uint32_t f = cached->follower_starts[m]; f < cached->follower_starts[m + 1]; f++) {
+        tell_moved(c, own, &s->edges[cached_first_message(cached, t)->edge], bytes, own->state->starts[t]);
+    for (uint32_t f = cached->follower_starts[t]; f < cached->follower_starts[t + 1]; f++) {
         uint32_t follower = cached->followers[f];
         SIM_ASSERT(own->state->waits[follower] > 0);
-        if (--own->state->waits[follower] == 0) start_message(c, i, follower);
+        if (--own->state->waits[follower] == 0) start_transfer(c, i, follower);
     }
 }
 
@@ -323,7 +355,7 @@ static void on_delivered(void *owner, uint64_t tag, transfer_id id)
     if (c->options.grain == GRAIN_STREAMS)
         stream_delivered(c, i);
     else
-        message_delivered(c, i, (uint32_t)tag);
+        transfer_delivered(c, i, (uint32_t)tag);
     if (--c->instances.items[i].transfers_left == 0) finish(c, i);
 }
 
@@ -366,6 +398,11 @@ group_id collectives_add_group(collectives *c, const group_def *def)
     g->node = topology_vertex_at(network_topology(c->network), members[0])->node;
     g->label = sim_digest_text(def->label);
     g->free_instance = NO_ID;
+    arena_mark_t mark = arena_mark(c->arena);
+    ring_set rings = ring_order_make(c->arena, network_topology(c->network), members, def->count);
+    bool added;
+    g->rings = plan_cache_add_rings(c->plans, &rings, &added);
+    if (!added) arena_release(c->arena, mark); // another group has the same
     return c->groups.count - 1;
 }
 
@@ -380,21 +417,29 @@ const group_def *collectives_group(const collectives *c, group_id g)
     return &c->groups.items[g].def;
 }
 
-// One edge alone: all its steps, each of the largest chunk (messages), or all its bytes at once (streams).
+// One edge alone: all its steps, each of the largest chunks (messages), or all its bytes at once (streams).
 static double edge_time_s(const collectives *c, const shape *s, const plan *p, uint32_t e)
 {
-    path_facts path = topology_path_facts(network_topology(c->network), s->edges[e].from, s->edges[e].to);
+    const path_facts path = path_of(c, &s->edges[e]);
     if (c->options.grain == GRAIN_STREAMS) {
         sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, path.rate_mBps);
         return units_s_from_ps(s->edges[e].latency_ps + p->steps * path.delay_ps + wire_ps);
     }
-    uint64_t largest = protocol_wire_bytes(terms_of(c, s), plan_chunk_bytes(p->bytes, p->chunks, 0));
+    uint64_t largest = protocol_wire_bytes(terms_of(c, s),
+                                           p->edges[e].rings * plan_chunk_bytes(p->bytes, p->chunks, 0));
     sim_time step_ps = s->edges[e].latency_ps + path.delay_ps + units_wire_time_ps(largest, path.rate_mBps);
     return p->steps * units_s_from_ps(step_ps);
 }
 
-// T = base + max over edges of steps (hop + delay) + b / B: exact on the ideal network, for messages up to chunks of unequal
-// size on edges of unequal speed.
+uint64_t collective_transfer_count(collectives *c, const collective_request *request)
+{
+    const uint32_t found = find_shape(c, request); // before c->shapes.items is read: it may move
+    const cached_plan *cached = plan_cache_at(c->plans, c->shapes.items[found].plan);
+    return c->options.grain == GRAIN_STREAMS ? cached->plan.edge_count : cached->transfer_count;
+}
+
+// T = base + max over edges of steps max(hop, delay) + b / B: exact on the ideal network, for messages up to chunks of
+// unequal size.
 double collective_predict_s(collectives *c, const collective_request *request)
 {
     const uint32_t found = find_shape(c, request); // before c->shapes.items is read: it may move

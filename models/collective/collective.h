@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/collective/collective.h: plays plans on a network. A group is an ordered list of endpoints; a collective on it
-// starts when its last member has arrived, and its owner is told at its end. Plans are cached by (kind, ranks, bytes).
+// starts when its last member has arrived, and its owner is told at its end. Its rings are those of ring_order.h, so that a
+// group over nodes uses all NICs that serve it. Plans are cached by (kind, rings, bytes).
 // Bytes of every collective are checked against its plan at its end.
 //
-// Grains: messages: the library's base time passes, then every message is a transfer of its own, started when its sender's
-// previous one is delivered and the data it passes on has been received. streams: one request with all edges.
+// Grains: messages: the library's base time passes, then the messages of each step on each edge are a transfer, started when
+// the one before on its edge is delivered and the data it passes on has been received. streams: one request with all edges.
+// In both, a step on an edge costs max(hop, delay) + bytes / rate: hop, the protocol's latency from end to end, is the mean
+// over the rings' hops; delay is that of the edge's path (collective.c).
 //
 // Digest: one record per collective, times its multiplicity: kind, node of the first member, ranks, start (last arrival),
 // end, bytes, label. The node rather than the member, so that folding the equal groups inside a node does not show.
@@ -17,7 +20,7 @@ typedef struct collectives collectives;
 typedef uint32_t group_id;
 
 typedef struct group_def {
-    const vertex_id *members; // in ring order; copied
+    const vertex_id *members; // each once; their order is that of the shares; copied
     uint32_t count;
     uint32_t multiplicity; // how many such groups this one stands for
     const char *label;     // "dp", "tp", ...; copied
@@ -45,7 +48,8 @@ typedef struct collective_result { // what the owner is told, and what the trace
 } collective_result;
 
 typedef void collective_done(void *owner, const collective_result *result); // may open and arrive at others
-// Told for each finished message or stream edge of a collective when set (trace level transfers); opens none.
+// Told for each finished transfer (messages of one step on one edge) or stream edge of a collective when set (trace level
+// transfers); opens none.
 typedef struct collective_transfer {
     uint32_t tag;
     vertex_id from, to;
@@ -71,6 +75,8 @@ const group_def *collectives_group(const collectives *c,
 // ends in the instant in which its member arrives (still an event).
 uint32_t collective_open(collectives *c, const collective_request *request);
 void collective_arrive(collectives *c, uint32_t collective, uint32_t member); // each member once
+// How many transfers its owner is told, for estimates of rows.
+uint64_t collective_transfer_count(collectives *c, const collective_request *request);
 // The time it would take alone from its last arrival on the ideal network, for show and tests (collective.c).
 double collective_predict_s(collectives *c, const collective_request *request);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What all plans share, and the proof of a plan of messages. The proof replays the messages in an order that their
-// predecessors allow and keeps, per rank and chunk, whose contributions the rank holds. A message carries only what its
+// What all plans share, and the proof of a plan of messages. Every message waits for messages of earlier steps only, so
+// there is no cycle, and none among the transfers of a step's messages on one edge either. The proof replays the messages
+// step by step and keeps, per rank and chunk, whose contributions the rank holds. A message carries only what its
 // predecessors guarantee: a received message joins its receiver's state not when it arrives, which is a matter of time, but
 // when a send says that it waits for it (after_received), or at the end. So what holds in the replay holds for all times.
 #include "models/collective/plan.h"
@@ -29,7 +30,7 @@ typedef struct replay {
     const plan *plan;
     uint64_t *held;    // ranks x chunks: whose contributions, a bit each
     uint64_t *carried; // per message
-    bool *sent, *joined;
+    bool *joined;
 } replay;
 
 static uint64_t all_ranks(uint32_t ranks)
@@ -47,7 +48,7 @@ static bool message_in_range(const plan *p, uint32_t m)
 {
     const plan_message *message = &p->messages[m];
     if (message->from >= p->ranks || message->to >= p->ranks || message->from == message->to) return false;
-    if (message->chunk >= p->chunks || message->step >= p->steps) return false;
+    if (message->chunk >= p->chunks || message->step >= p->steps || message->ring >= p->rings) return false;
     if (message->bytes != plan_chunk_bytes(p->bytes, p->chunks, message->chunk)) return false;
     if (message->edge >= p->edge_count) return false;
     const plan_edge *edge = &p->edges[message->edge];
@@ -55,18 +56,32 @@ static bool message_in_range(const plan *p, uint32_t m)
     int64_t own = message->after_own, received = message->after_received;
     if (own < PLAN_NONE || own >= p->message_count || received < PLAN_NONE || received >= p->message_count)
         return false;
-    if (own != PLAN_NONE && p->messages[own].from != message->from) return false;
-    return received == PLAN_NONE || p->messages[received].to == message->from;
+    if (own != PLAN_NONE &&
+        (p->messages[own].from != message->from || p->messages[own].ring != message->ring ||
+         p->messages[own].step >= message->step))
+        return false;
+    return received == PLAN_NONE ||
+           (p->messages[received].to == message->from && p->messages[received].step < message->step);
 }
 
-// A rank's sends are one chain: one of them is the first, and none has two followers.
+static bool in_order(const plan *p)
+{
+    for (uint32_t m = 1; m < p->message_count; m++) {
+        const plan_message *a = &p->messages[m - 1], *b = &p->messages[m];
+        if (a->step != b->step ? a->step > b->step : a->edge > b->edge) return false;
+    }
+    return true;
+}
+
+// A rank's sends on one ring are one chain: one of them is the first, and none has two followers.
 static bool sends_are_chains(arena *scratch, const plan *p)
 {
-    bool *begun = arena_array(scratch, bool, p->ranks);
+    bool *begun = arena_array(scratch, bool, (size_t)p->ranks * p->rings);
     bool *followed = arena_array(scratch, bool, p->message_count);
     for (uint32_t m = 0; m < p->message_count; m++) {
-        int32_t own = p->messages[m].after_own;
-        bool *taken = own == PLAN_NONE ? &begun[p->messages[m].from] : &followed[own];
+        const plan_message *message = &p->messages[m];
+        bool *taken = message->after_own == PLAN_NONE ? &begun[message->from * p->rings + message->ring]
+                                                      : &followed[message->after_own];
         if (*taken) return false;
         *taken = true;
     }
@@ -76,10 +91,17 @@ static bool sends_are_chains(arena *scratch, const plan *p)
 static bool edges_add_up(arena *scratch, const plan *p)
 {
     uint64_t *sums = arena_array(scratch, uint64_t, p->edge_count);
-    for (uint32_t m = 0; m < p->message_count; m++)
+    bool *used = arena_array(scratch, bool, (size_t)p->edge_count * p->rings);
+    for (uint32_t m = 0; m < p->message_count; m++) {
         sums[p->messages[m].edge] += p->messages[m].bytes;
-    for (uint32_t e = 0; e < p->edge_count; e++)
-        if (sums[e] != p->edges[e].bytes) return false;
+        used[p->messages[m].edge * p->rings + p->messages[m].ring] = true;
+    }
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        uint32_t rings = 0;
+        for (uint32_t r = 0; r < p->rings; r++)
+            rings += used[e * p->rings + r];
+        if (sums[e] != p->edges[e].bytes || rings != p->edges[e].rings) return false;
+    }
     return true;
 }
 
@@ -101,30 +123,14 @@ static bool replay_send(replay *r, uint32_t m)
     if (message->after_received != PLAN_NONE && !replay_join(r, (uint32_t)message->after_received))
         return false;
     r->carried[m] = *held_at(r, message->from, message->chunk);
-    r->sent[m] = true;
     return r->carried[m] != 0; // nothing to send is a mistake of the plan
 }
 
-static bool replay_ready(const replay *r, uint32_t m)
-{
-    const plan_message *message = &r->plan->messages[m];
-    return (message->after_own == PLAN_NONE || r->sent[message->after_own]) &&
-           (message->after_received == PLAN_NONE || r->sent[message->after_received]);
-}
-
-// Rounds over all messages; a round that sends nothing while some are left has met a cycle.
+// Messages stand by step and wait for earlier steps: their order is one that their predecessors allow.
 static bool replay_all(replay *r)
 {
-    uint32_t left = r->plan->message_count;
-    while (left > 0) {
-        uint32_t before = left;
-        for (uint32_t m = 0; m < r->plan->message_count; m++) {
-            if (r->sent[m] || !replay_ready(r, m)) continue;
-            if (!replay_send(r, m)) return false;
-            left--;
-        }
-        if (left == before) return false;
-    }
+    for (uint32_t m = 0; m < r->plan->message_count; m++)
+        if (!replay_send(r, m)) return false;
     for (uint32_t m = 0; m < r->plan->message_count; m++)
         if (!replay_join(r, m)) return false;
     return true;
@@ -136,7 +142,7 @@ static void replay_begin(const replay *r)
     for (uint32_t rank = 0; rank < p->ranks; rank++)
         for (uint32_t chunk = 0; chunk < p->chunks; chunk++) {
             bool has = true; // all-reduce, reduce-scatter: its own contribution to every chunk
-            if (p->kind == COLLECTIVE_ALL_GATHER) has = rank == chunk;
+            if (p->kind == COLLECTIVE_ALL_GATHER) has = rank == chunk / p->rings;
             if (p->kind == COLLECTIVE_SEND_RECV) has = rank == 0;
             *held_at(r, rank, chunk) = has ? UINT64_C(1) << rank : 0;
         }
@@ -148,8 +154,8 @@ static bool replay_promise(const replay *r)
     for (uint32_t rank = 0; rank < p->ranks; rank++)
         for (uint32_t chunk = 0; chunk < p->chunks; chunk++) {
             uint64_t want = all_ranks(p->ranks);
-            if (p->kind == COLLECTIVE_REDUCE_SCATTER && chunk != rank) continue;
-            if (p->kind == COLLECTIVE_ALL_GATHER) want = UINT64_C(1) << chunk;
+            if (p->kind == COLLECTIVE_REDUCE_SCATTER && chunk / p->rings != rank) continue;
+            if (p->kind == COLLECTIVE_ALL_GATHER) want = UINT64_C(1) << chunk / p->rings;
             if (p->kind == COLLECTIVE_SEND_RECV) want = 1;
             if (*held_at(r, rank, chunk) != want) return false;
         }
@@ -158,19 +164,19 @@ static bool replay_promise(const replay *r)
 
 bool plan_is_valid(arena *scratch, const plan *p)
 {
-    SIM_ASSERT(p->ranks > 0 && p->ranks <= PLAN_CHECK_RANKS_MAX && p->chunks > 0);
+    SIM_ASSERT(p->ranks > 0 && p->ranks <= PLAN_CHECK_RANKS_MAX && p->chunks > 0 && p->rings > 0);
     SIM_ASSERT(p->messages || p->steps == 0); // the streams grain has nothing to replay
-    if (p->kind == COLLECTIVE_ALL_GATHER && p->chunks != p->ranks) return false;
+    bool shares = p->kind == COLLECTIVE_ALL_GATHER || p->kind == COLLECTIVE_REDUCE_SCATTER;
+    if (shares && p->chunks != p->ranks * p->rings) return false;
     for (uint32_t m = 0; m < p->message_count; m++)
         if (!message_in_range(p, m)) return false;
     arena_mark_t mark = arena_mark(scratch);
     replay r = { .plan = p };
     r.held = arena_array(scratch, uint64_t, (size_t)p->ranks * p->chunks);
     r.carried = arena_array(scratch, uint64_t, p->message_count);
-    r.sent = arena_array(scratch, bool, p->message_count);
     r.joined = arena_array(scratch, bool, p->message_count);
     replay_begin(&r);
-    bool valid = sends_are_chains(scratch, p) && edges_add_up(scratch, p) && replay_all(&r) &&
+    bool valid = in_order(p) && sends_are_chains(scratch, p) && edges_add_up(scratch, p) && replay_all(&r) &&
                  replay_promise(&r);
     arena_release(scratch, mark);
     return valid;

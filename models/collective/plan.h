@@ -2,6 +2,10 @@
 // models/collective/plan.h: a collective as data: who sends what to whom after what. Built without a clock. Ranks are
 // positions 0 .. n-1 in the group. Two grains of the same plan (DESIGN.md 6): messages, each with its predecessors; and
 // streams, one edge per pair of neighbours with all bytes that cross it and the number of steps they take.
+//
+// A plan may run over several rings at once, each with its part of the buffer. The buffer is cut in ranks x rings chunks:
+// chunk p R + r of R rings belongs to position p and goes round ring r. So what belongs to a position lies together: its
+// share of an all-gather or a reduce-scatter is its R chunks, one from each ring, and the shares follow one another.
 #pragma once
 #include "sim/arena.h"
 #include <stdbool.h>
@@ -21,36 +25,44 @@ extern const char *const collective_grain_words[]; // "streams", "messages"; end
 
 enum { PLAN_NONE = -1, PLAN_CHECK_RANKS_MAX = 64 };
 
+typedef struct ring_set { // rings over the positions of a group (ring_order.h says which)
+    uint32_t ranks, count;
+    const uint32_t *orders; // count x ranks: ring by ring, the positions in the order in which it visits them
+} ring_set;
+
 typedef struct plan_message {
     uint32_t from, to; // positions in the group
     uint32_t edge;     // index of the pair from > to in the plan's edges
     uint32_t step;     // from 0
     uint32_t chunk;    // which part of the buffer
-    int32_t
-        after_own; // the sender's message before this one, or PLAN_NONE: a rank sends one message after another
+    // Messages of earlier steps. The sender's one before this on the same ring, or PLAN_NONE: on each ring a rank sends one
+    // message after another.
+    int32_t after_own;
     int32_t after_received; // the message the sender must have received, or PLAN_NONE
-    bool reduces;           // the receiver adds it to its own
+    uint16_t ring;
+    bool reduces; // the receiver adds it to its own
     uint64_t bytes;
 } plan_message;
 
 typedef struct plan_edge { // all that one position sends to another
     uint32_t from, to;
+    uint32_t rings; // that use this pair
     uint64_t bytes; // the sum of its messages
 } plan_edge;
 
 typedef struct plan {
     collective_kind kind;
-    uint32_t ranks, chunks, steps;
+    uint32_t ranks, rings, chunks, steps;
     uint64_t bytes;   // the size column of nccl-tests: the whole buffer
-    plan_edge *edges; // in both grains
+    plan_edge *edges; // in both grains: each pair once, by sender
     uint32_t edge_count;
-    plan_message *messages; // GRAIN_MESSAGES, by step then sender; NULL otherwise
+    plan_message *messages; // GRAIN_MESSAGES, by step, then edge, then ring; NULL otherwise
     uint32_t message_count;
 } plan;
 
 // ring.c. bytes: all-reduce the buffer of one rank; all-gather the gathered buffer; reduce-scatter the buffer before
-// scattering. One rank alone sends nothing.
-void plan_ring(arena *a, collective_kind kind, uint32_t ranks, uint64_t bytes, collective_grain grain,
+// scattering. One rank alone sends nothing. Of the rings nothing is kept.
+void plan_ring(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
                plan *out);
 // send_recv.c. One message from position 0 to position 1.
 void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out);
@@ -58,9 +70,11 @@ void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out)
 // Even shares; the first ones get the remainder, a byte each. The shares of all chunks add up to bytes.
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk);
 uint64_t plan_payload_bytes(const plan *p); // over all edges
-// Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, edges that add
-// up, and every rank ends with what the kind promises, whatever the times of the messages (plan.c says how).
+// Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, a chain of sends
+// per rank and ring, edges that add up, and every rank ends with what the kind promises, whatever the times of the messages
+// (plan.c says how): all-reduce, the whole sum; reduce-scatter, the sum of its share; all-gather, everyone's share.
 bool plan_is_valid(arena *scratch, const plan *p);
 
-// Ring without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nB)), others half of it.
-double ring_time_s(collective_kind kind, uint32_t ranks, double bytes, double alpha_s, double rate_Bps);
+// R rings without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nRB)), others half of it.
+double ring_time_s(collective_kind kind, uint32_t ranks, uint32_t rings, double bytes, double alpha_s,
+                   double rate_Bps);

@@ -3,72 +3,149 @@
 #include "sim/array.h"
 #include "sim/map.h"
 
+typedef struct cached_rings {
+    ring_set rings;
+    uint32_t next; // with the same hash key, or UINT32_MAX
+} cached_rings;
+
 ARRAY_OF(cached_plan, cached_plan_array);
+ARRAY_OF(cached_rings, cached_rings_array);
 
 struct plan_cache {
     arena *arena;
     collective_grain grain;
     bool keep_starts;
     cached_plan_array plans;
+    cached_rings_array rings;
     map *by_key; // mixed key -> the latest plan with it; the others follow by .next
+    map *rings_by_key;
 };
 
 plan_cache *plan_cache_create(arena *a, collective_grain grain, bool keep_starts)
 {
     plan_cache *c = arena_new(a, plan_cache);
-    *c = (plan_cache){ .arena = a, .grain = grain, .keep_starts = keep_starts, .by_key = map_create(a) };
+    *c = (plan_cache){ .arena = a,
+                       .grain = grain,
+                       .keep_starts = keep_starts,
+                       .by_key = map_create(a),
+                       .rings_by_key = map_create(a) };
     return c;
 }
 
-static void add_follower(cached_plan *c, int32_t before, uint32_t message)
+// ---- rings ----
+
+static uint64_t rings_key(const ring_set *rings)
 {
-    if (before != PLAN_NONE) c->followers[c->follower_starts[before]++] = message;
+    uint64_t key = rings->ranks;
+    for (size_t i = 0; i < (size_t)rings->ranks * rings->count; i++)
+        key = (key ^ rings->orders[i]) * UINT64_C(0x9e3779b97f4a7c15) + (key >> 32);
+    return key;
+}
+
+static bool same_rings(const ring_set *a, const ring_set *b)
+{
+    return a->ranks == b->ranks && a->count == b->count &&
+           memcmp(a->orders, b->orders, (size_t)a->ranks * a->count * sizeof *a->orders) == 0;
+}
+
+uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
+{
+    const uint64_t key = rings_key(rings);
+    uint32_t first = UINT32_MAX;
+    map_get(c->rings_by_key, key, &first);
+    *added = false;
+    for (uint32_t i = first; i != UINT32_MAX; i = c->rings.items[i].next)
+        if (same_rings(&c->rings.items[i].rings, rings)) return i;
+    *added = true;
+    *array_push(&c->rings, c->arena) = (cached_rings){ .rings = *rings, .next = first };
+    map_set(c->rings_by_key, key, c->rings.count - 1);
+    return c->rings.count - 1;
+}
+
+// ---- transfers and who waits for whom ----
+
+// Messages of one step on one edge follow one another in a plan. Returns, per message, its transfer.
+static uint32_t *build_transfers(arena *a, cached_plan *c)
+{
+    const plan_message *messages = c->plan.messages;
+    uint32_t *transfer_of = arena_array(a, uint32_t, c->plan.message_count);
+    for (uint32_t m = 0; m < c->plan.message_count; m++) {
+        bool begins = m == 0 || messages[m].step != messages[m - 1].step ||
+                      messages[m].edge != messages[m - 1].edge;
+        if (begins) c->first_messages[c->transfer_count++] = m;
+        transfer_of[m] = c->transfer_count - 1;
+    }
+    c->first_messages[c->transfer_count] = c->plan.message_count;
+    return transfer_of;
+}
+
+// The transfers that one waits for, each once, into out, which has room for two per message. They are few.
+static uint32_t find_predecessors(const cached_plan *c, const uint32_t *transfer_of, uint32_t transfer,
+                                  uint32_t *out)
+{
+    uint32_t count = 0;
+    for (uint32_t m = c->first_messages[transfer]; m < c->first_messages[transfer + 1]; m++) {
+        const int32_t before[] = { c->plan.messages[m].after_own, c->plan.messages[m].after_received };
+        for (size_t i = 0; i < ARRAY_COUNT(before); i++) {
+            if (before[i] == PLAN_NONE) continue;
+            uint32_t at = 0;
+            while (at < count && out[at] != transfer_of[before[i]])
+                at++;
+            if (at == count) out[count++] = transfer_of[before[i]];
+        }
+    }
+    SIM_ASSERT(count <= UINT8_MAX);
+    return count;
 }
 
 // Rows of followers by counting: sizes, then starts, then entries, which move each start to the next row's; last, back.
 static void build_followers(arena *a, cached_plan *c)
 {
-    uint32_t count = c->plan.message_count, waiting = 0;
-    c->waits = arena_array(a, uint8_t, count);
-    c->follower_starts = arena_array(a, uint32_t, (size_t)count + 1);
-    for (uint32_t m = 0; m < count; m++) {
-        const plan_message *message = &c->plan.messages[m];
-        const int32_t before[] = { message->after_own, message->after_received };
-        for (size_t i = 0; i < ARRAY_COUNT(before); i++) {
-            if (before[i] == PLAN_NONE) continue;
-            c->waits[m]++;
-            c->follower_starts[before[i] + 1]++;
-            waiting++;
-        }
+    const uint32_t messages = c->plan.message_count;
+    c->first_messages = arena_array(a, uint32_t, (size_t)messages + 1); // as many as there may be at most
+    c->waits = arena_array(a, uint8_t, messages);
+    c->follower_starts = arena_array(a, uint32_t, (size_t)messages + 1);
+    c->followers = arena_array(a, uint32_t, 2 * (size_t)messages);
+    arena_mark_t mark = arena_mark(a);
+    const uint32_t *transfer_of = build_transfers(a, c);
+    uint32_t *before = arena_array(a, uint32_t, 2 * (size_t)messages), *next = before;
+    for (uint32_t t = 0; t < c->transfer_count; t++) {
+        c->waits[t] = (uint8_t)find_predecessors(c, transfer_of, t, next);
+        for (uint32_t i = 0; i < c->waits[t]; i++)
+            c->follower_starts[*next++ + 1]++;
     }
-    for (uint32_t m = 0; m < count; m++)
-        c->follower_starts[m + 1] += c->follower_starts[m];
-    c->followers = arena_array(a, uint32_t, waiting);
-    for (uint32_t m = 0; m < count; m++) {
-        add_follower(c, c->plan.messages[m].after_own, m);
-        add_follower(c, c->plan.messages[m].after_received, m);
-    }
-    for (uint32_t m = count; m > 0; m--)
-        c->follower_starts[m] = c->follower_starts[m - 1];
+    for (uint32_t t = 0; t < c->transfer_count; t++)
+        c->follower_starts[t + 1] += c->follower_starts[t];
+    next = before;
+    for (uint32_t t = 0; t < c->transfer_count; t++)
+        for (uint32_t i = 0; i < c->waits[t]; i++)
+            c->followers[c->follower_starts[*next++]++] = t;
+    for (uint32_t t = c->transfer_count; t > 0; t--)
+        c->follower_starts[t] = c->follower_starts[t - 1];
     c->follower_starts[0] = 0;
+    arena_release(a, mark);
 }
 
-uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t ranks, uint64_t bytes)
+// ---- plans ----
+
+uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, uint64_t bytes)
 {
-    uint64_t key = bytes ^ (uint64_t)ranks << 36 ^ (uint64_t)kind << 60;
+    SIM_ASSERT(rings < c->rings.count);
+    if (kind == COLLECTIVE_SEND_RECV) rings = UINT32_MAX;
+    uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60;
     uint32_t first = UINT32_MAX;
     map_get(c->by_key, key, &first);
     for (uint32_t i = first; i != UINT32_MAX; i = c->plans.items[i].next) {
-        const plan *p = &c->plans.items[i].plan;
-        if (p->kind == kind && p->ranks == ranks && p->bytes == bytes) return i;
+        const cached_plan *p = &c->plans.items[i];
+        if (p->plan.kind == kind && p->rings == rings && p->plan.bytes == bytes) return i;
     }
     cached_plan *made = array_push(&c->plans, c->arena);
+    made->rings = rings;
     made->next = first;
     if (kind == COLLECTIVE_SEND_RECV)
         plan_send_recv(c->arena, bytes, c->grain, &made->plan);
     else
-        plan_ring(c->arena, kind, ranks, bytes, c->grain, &made->plan);
-    SIM_ASSERT(made->plan.ranks == ranks);
+        plan_ring(c->arena, kind, &c->rings.items[rings].rings, bytes, c->grain, &made->plan);
     if (made->plan.message_count > 0) build_followers(c->arena, made);
     map_set(c->by_key, key, c->plans.count - 1);
     return c->plans.count - 1;
@@ -88,10 +165,10 @@ plan_state *plan_cache_lend(plan_cache *c, uint32_t index)
         p->free_states = state->next;
     } else {
         state = arena_new(c->arena, plan_state);
-        state->waits = arena_array(c->arena, uint8_t, p->plan.message_count);
-        if (c->keep_starts) state->starts = arena_array(c->arena, int64_t, p->plan.message_count);
+        state->waits = arena_array(c->arena, uint8_t, p->transfer_count);
+        if (c->keep_starts) state->starts = arena_array(c->arena, int64_t, p->transfer_count);
     }
-    if (p->plan.message_count > 0) memcpy(state->waits, p->waits, p->plan.message_count);
+    if (p->transfer_count > 0) memcpy(state->waits, p->waits, p->transfer_count);
     return state;
 }
 

@@ -4,10 +4,12 @@
 
 void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out)
 {
-    *out = (plan){ .kind = COLLECTIVE_SEND_RECV, .ranks = 2, .chunks = 1, .steps = 1, .bytes = bytes };
+    *out = (plan){
+        .kind = COLLECTIVE_SEND_RECV, .ranks = 2, .rings = 1, .chunks = 1, .steps = 1, .bytes = bytes
+    };
     out->edge_count = 1;
     out->edges = arena_new(a, plan_edge);
-    *out->edges = (plan_edge){ .from = 0, .to = 1, .bytes = bytes };
+    *out->edges = (plan_edge){ .from = 0, .to = 1, .rings = 1, .bytes = bytes };
     if (grain != GRAIN_MESSAGES) return;
     out->message_count = 1;
     out->messages = arena_new(a, plan_message);

@@ -5,16 +5,22 @@
 #include "sim/array.h"
 #include "tests/support/nccl_terms.h"
 
-static const path_facts nvlink = { .rate_mBps = UINT64_C(431700000000000), .class = LINK_NVLINK };
-static const path_facts pcie = { .rate_mBps = UINT64_C(24300000000000), .class = LINK_PCIE };
-static const path_facts network_hop = { .rate_mBps = UINT64_C(48300000000000), .class = LINK_NETWORK };
+static const ring_hops nvlink = { .rate_mBps = UINT64_C(431700000000000), .counts = { [LINK_NVLINK] = 8 } };
+static const ring_hops pcie = { .rate_mBps = UINT64_C(24300000000000), .counts = { [LINK_PCIE] = 4 } };
+static const ring_hops network_hop = { .rate_mBps = UINT64_C(48300000000000),
+                                       .counts = { [LINK_NETWORK] = 16 } };
+// Two nodes of eight, a ring on each of eight NICs.
+static const ring_hops nodes = { .rate_mBps = UINT64_C(386400000000000),
+                                 .counts = { [LINK_NVLINK] = 8 * 14, [LINK_NETWORK] = 8 * 2 } };
+static const ring_hops hosts = { .rate_mBps = UINT64_C(48300000000000),
+                                 .counts = { [LINK_PCIE] = 6, [LINK_NETWORK] = 2 } };
 
 struct choice_case {
     const char *name;
     collective_kind kind;
     uint32_t ranks;
     uint64_t bytes;
-    const path_facts *hop;
+    const ring_hops *hops;
     int forced;
     collective_protocol want;
     double want_s;
@@ -42,6 +48,15 @@ static const struct choice_case choices[] = {
       PROTOCOL_LL, 4.762741770186335e-5 },
     { "Simple when forced", COLLECTIVE_REDUCE_SCATTER, 16, 9001, &network_hop, PROTOCOL_SIMPLE,
       PROTOCOL_SIMPLE, 2.1875870885093167e-4 },
+    // hop (14 x 1.907 + 2 x 4.013)/16 = 2.17025e-6: 14.009e-6 + 30 hop + 30/16 x 8e7 / (386.4e9 x 120/128)
+    { "all NICs of two nodes: LL128", COLLECTIVE_ALL_REDUCE, 16, 80000000, &nodes, PROTOCOL_AUTO,
+      PROTOCOL_LL128, 4.931951749482401e-4 },
+    // hop (14 x 3.407 + 2 x 14.011)/16 = 4.7325e-6: 8.419e-6 + 30 hop + 30/16 x 8.59e9 / 386.4e9
+    { "all NICs of two nodes: Simple", COLLECTIVE_ALL_REDUCE, 16, 8590000000, &nodes, PROTOCOL_AUTO,
+      PROTOCOL_SIMPLE, 4.183323561490683e-2 },
+    // one hop over PCIe is enough. Hop (6 x 5.701 + 2 x 14.011)/8 = 7.7785e-6: 8.419e-6 + 7 hop + 7/8 x 5e6 / 48.3e9
+    { "no LL128 where a hop is PCIe", COLLECTIVE_ALL_GATHER, 8, 5000000, &hosts, PROTOCOL_AUTO,
+      PROTOCOL_SIMPLE, 1.5344821014492754e-4 },
     // 5.303e-6 + 3.407e-6 + 9173641 / 431.7e9
     { "send-recv in a node", COLLECTIVE_SEND_RECV, 2, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
       2.9960037062775074e-05 },
@@ -61,7 +76,7 @@ static const struct choice_case choices[] = {
 static void choice_is_as_by_hand(void **state)
 {
     const struct choice_case *c = *state;
-    collective_choice got = collective_choose(&test_terms, c->kind, c->ranks, c->bytes, c->hop, c->forced);
+    collective_choice got = collective_choose(&test_terms, c->kind, c->ranks, c->bytes, c->hops, c->forced);
     assert_int_equal(got.protocol, c->want);
     assert_near(got.predicted_s, c->want_s, 1e-9);
     sim_time base_ps = test_terms.ring[c->want].base_ps;

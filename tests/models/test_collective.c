@@ -142,27 +142,38 @@ static lone play_lone(uint32_t nodes, node_wiring_kind wiring, collective_grain 
 
 struct hand_case {
     const char *name;
-    uint32_t nodes, ranks, stride;
+    uint32_t nodes;
+    node_wiring_kind wiring;
+    uint32_t ranks, stride;
     collective_kind kind;
     uint64_t bytes;
     int protocol;
     sim_time messages_ps, streams_ps;
 };
 static const struct hand_case hands[] = {
-    // messages: 8419000 + 6 (3407000 + 300200 + ceil(3086420 x 1000 / 0.4317)); streams: 2 S - 2 x 3086419 bytes on an edge
-    { "all-reduce on four GPUs, Simple", 1, 4, 1, COLLECTIVE_ALL_REDUCE, 12345678, PROTOCOL_SIMPLE, 73558936,
-      73558930 },
-    // chunks of 201 and 200 bytes, doubled: 6613000 + 4 (2711000 + 281300 + ceil(402000 / 0.0483)); streams: 1602 bytes
-    { "all-gather over five nodes, LL", 5, 5, 8, COLLECTIVE_ALL_GATHER, 1001, PROTOCOL_LL, 18615492,
-      18615368 },
-    // chunks of 960 bytes in lines of 1024: 14009000 + 7 (1907000 + 300200 + ceil(1024000 / 0.4317))
-    { "reduce-scatter on eight GPUs, LL128", 1, 8, 1, COLLECTIVE_REDUCE_SCATTER, 7680, PROTOCOL_LL128,
-      29476011, 29476005 },
-    // 5303000 + 14011000 + 281300 + ceil(9173641 x 1000 / 0.0483)
-    { "send-recv between nodes", 2, 2, 8, COLLECTIVE_SEND_RECV, 9173641, PROTOCOL_AUTO, 209525756,
-      209525756 },
-    { "of no bytes: base and steps", 1, 4, 1, COLLECTIVE_ALL_REDUCE, 0, PROTOCOL_SIMPLE, 30662200, 30662200 },
-    { "alone: nothing to do", 1, 1, 1, COLLECTIVE_ALL_REDUCE, 12345678, PROTOCOL_AUTO, 0, 0 },
+    // messages: 8419000 + 6 (3407000 + ceil(3086420 x 1000 / 0.4317)); streams: 2 S - 2 x 3086419 bytes on an edge
+    { "all-reduce on four GPUs, Simple", 1, WIRING_SWITCH, 4, 1, COLLECTIVE_ALL_REDUCE, 12345678,
+      PROTOCOL_SIMPLE, 71757736, 71757730 },
+    // chunks of 201 and 200 bytes, doubled: 6613000 + 4 (2711000 + ceil(402000 / 0.0483)); streams: 1602 bytes
+    { "all-gather over five nodes, LL", 5, WIRING_SWITCH, 5, 8, COLLECTIVE_ALL_GATHER, 1001, PROTOCOL_LL,
+      17490292, 17490168 },
+    // chunks of 960 bytes in lines of 1024: 14009000 + 7 (1907000 + ceil(1024000 / 0.4317))
+    { "reduce-scatter on eight GPUs, LL128", 1, WIRING_SWITCH, 8, 1, COLLECTIVE_REDUCE_SCATTER, 7680,
+      PROTOCOL_LL128, 27374611, 27374605 },
+    // 5303000 + 14011000 + ceil(9173641 x 1000 / 0.0483)
+    { "send-recv between nodes", 2, WIRING_SWITCH, 2, 8, COLLECTIVE_SEND_RECV, 9173641, PROTOCOL_AUTO,
+      209244456, 209244456 },
+    // Four rings over four NICs, chunks of 19301 bytes. Hop: (7 x 3407000 + 14011000) / 8 = 4732500. A cable has a chunk a
+    // step, ceil(19301000 / 0.0483) = 399607; GPUs of one NIC exchange four, 178838: less.
+    // messages: 8419000 + 30 (4732500 + 399607); streams: 8419000 + 30 x 4732500 + ceil(579030000 / 0.0483)
+    { "all-reduce over all NICs of two nodes", 2, WIRING_SWITCH, 16, 1, COLLECTIVE_ALL_REDUCE, 1235264,
+      PROTOCOL_SIMPLE, 162382210, 162382199 },
+    // Seven rings, chunks of 4001 bytes, on links of 61671428571428 mB/s: 8419000 + 7 (3407000 + 64877)
+    { "all-gather in a mesh", 1, WIRING_MESH, 8, 1, COLLECTIVE_ALL_GATHER, 224056, PROTOCOL_SIMPLE, 32722139,
+      32722133 },
+    { "of no bytes: base and steps", 1, WIRING_SWITCH, 4, 1, COLLECTIVE_ALL_REDUCE, 0, PROTOCOL_SIMPLE,
+      28861000, 28861000 },
+    { "alone: nothing to do", 1, WIRING_SWITCH, 1, 1, COLLECTIVE_ALL_REDUCE, 12345678, PROTOCOL_AUTO, 0, 0 },
 };
 
 static void time_is_as_by_hand(void **state)
@@ -170,7 +181,7 @@ static void time_is_as_by_hand(void **state)
     const struct hand_case *c = *state;
     const sim_time want_ps[] = { [GRAIN_STREAMS] = c->streams_ps, [GRAIN_MESSAGES] = c->messages_ps };
     for (int g = GRAIN_STREAMS; g <= GRAIN_MESSAGES; g++) {
-        lone got = play_lone(c->nodes, WIRING_SWITCH, (collective_grain)g, c->ranks, 0, c->stride, c->kind,
+        lone got = play_lone(c->nodes, c->wiring, (collective_grain)g, c->ranks, 0, c->stride, c->kind,
                              c->bytes, c->protocol);
         assert_int_equal(got.time_ps, want_ps[g]);
         assert_near(got.predicted_s, (double)want_ps[g] * 1e-12, 1e-9);
@@ -182,18 +193,18 @@ static void time_is_as_by_hand(void **state)
 
 // ---- laws of the ring ----
 
-// On an idle node and over nodes: T = base + steps (hop + delay + ceil(largest chunk / B)) to the picosecond for messages;
-// streams carry the bytes of all steps at once: at most a rounding and, where S is no multiple of n, a byte per step less.
+// On an idle node and over nodes: T = base + steps (hop + ceil(largest chunk / B)) to the picosecond for messages; streams
+// carry the bytes of all steps at once: at most a rounding and, where S is no multiple of n, a byte per step less.
 static void ring_keeps_its_formula(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t nodes, ranks, stride;
+        uint32_t nodes, ranks, stride, rings;
         uint64_t bytes;
-    } rows[] = { { 1, 2, 1, 1 },         { 1, 3, 1, 10485763 },  { 1, 7, 1, 1337000000 },
-                 { 1, 8, 1, 65536 },     { 1, 8, 1, 12345679 },  { 3, 3, 8, 99990 },
-                 { 7, 7, 8, 1000003 },   { 16, 16, 8, 1 << 24 }, { 16, 16, 8, 77777777 },
-                 { 2, 16, 1, 16 << 20 }, { 33, 33, 8, 7 } };
+    } rows[] = { { 1, 2, 1, 1, 1 },         { 1, 3, 1, 1, 10485763 },  { 1, 7, 1, 1, 1337000000 },
+                 { 1, 8, 1, 1, 65536 },     { 1, 8, 1, 1, 12345679 },  { 3, 3, 8, 1, 99990 },
+                 { 7, 7, 8, 1, 1000003 },   { 16, 16, 8, 1, 1 << 24 }, { 16, 16, 8, 1, 77777777 },
+                 { 2, 16, 1, 4, 16 << 20 }, { 5, 40, 1, 4, 50331680 }, { 33, 33, 8, 1, 7 } };
     static const collective_kind kinds[] = { COLLECTIVE_ALL_REDUCE, COLLECTIVE_REDUCE_SCATTER,
                                              COLLECTIVE_ALL_GATHER };
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
@@ -202,9 +213,11 @@ static void ring_keeps_its_formula(void **state)
             const bool node = rows[i].nodes == 1;
             const protocol_terms *terms = &test_terms.ring[PROTOCOL_SIMPLE];
             const uint64_t rate_mBps = node ? SCALE_UP_MBPS : CABLE_MBPS;
-            const uint64_t chunk = (rows[i].bytes + n - 1) / n;
-            const sim_time alpha_ps = terms->hop_ps[node ? LINK_NVLINK : LINK_NETWORK] +
-                                      (node ? SCALE_UP_PATH_PS : NETWORK_PATH_PS);
+            const uint32_t chunks = n * rows[i].rings;
+            const uint64_t chunk = (rows[i].bytes + chunks - 1) / chunks;
+            sim_time alpha_ps = terms->hop_ps[node ? LINK_NVLINK : LINK_NETWORK];
+            if (rows[i].rings > 1)
+                alpha_ps = (7 * 3407000 + 14011000) / 8; // one hop of eight leaves the node
             const sim_time want_ps = terms->base_ps +
                                      steps * (alpha_ps + units_wire_time_ps(chunk, rate_mBps));
             lone messages = play_lone(rows[i].nodes, WIRING_SWITCH, GRAIN_MESSAGES, n, 0, rows[i].stride,
@@ -217,7 +230,7 @@ static void ring_keeps_its_formula(void **state)
             // and the textbook's formula, which rounds nothing
             if (rows[i].bytes % n) continue;
             double alpha_s = units_s_from_ps(alpha_ps), rate_Bps = (double)rate_mBps / 1e3;
-            double ring_s = ring_time_s(kinds[k], n, (double)rows[i].bytes, alpha_s, rate_Bps);
+            double ring_s = ring_time_s(kinds[k], n, rows[i].rings, (double)rows[i].bytes, alpha_s, rate_Bps);
             double difference_ps = (double)(messages.time_ps - terms->base_ps) - ring_s * 1e12;
             assert_true(fabs(difference_ps) <= 2.0 * steps);
             difference_ps = (double)(streams.time_ps - terms->base_ps) - ring_s * 1e12;
@@ -234,9 +247,11 @@ static void grains_agree(void **state)
         uint32_t nodes;
         node_wiring_kind wiring;
         uint32_t ranks, stride;
-    } groups[] = { { 1, WIRING_SWITCH, 2, 1 }, { 1, WIRING_SWITCH, 5, 1 },   { 1, WIRING_MESH, 8, 1 },
-                   { 1, WIRING_HOST, 4, 2 },   { 2, WIRING_SWITCH, 16, 1 },  { 3, WIRING_HOST, 12, 2 },
-                   { 6, WIRING_MESH, 6, 8 },   { 16, WIRING_SWITCH, 32, 4 }, { 64, WIRING_SWITCH, 64, 8 } };
+    } groups[] = { { 1, WIRING_SWITCH, 2, 1 },  { 1, WIRING_SWITCH, 5, 1 },   { 1, WIRING_MESH, 8, 1 },
+                   { 1, WIRING_HOST, 4, 2 },    { 2, WIRING_SWITCH, 16, 1 },  { 3, WIRING_HOST, 12, 2 },
+                   { 6, WIRING_MESH, 6, 8 },    { 16, WIRING_SWITCH, 32, 4 }, { 64, WIRING_SWITCH, 64, 8 },
+                   { 3, WIRING_SWITCH, 24, 1 }, { 2, WIRING_MESH, 16, 1 },    { 5, WIRING_HOST, 40, 1 },
+                   { 1, WIRING_MESH, 4, 2 },    { 8, WIRING_SWITCH, 64, 1 } };
     static const uint64_t sizes[] = { 1, 63, 4099, 262147, 1 << 20, 8388611, 1337000003 };
     static const collective_kind kinds[] = { COLLECTIVE_ALL_REDUCE, COLLECTIVE_ALL_GATHER };
     for (size_t g = 0; g < ARRAY_COUNT(groups); g++)
@@ -261,12 +276,68 @@ static void grains_agree(void **state)
             }
 }
 
+// Where a path takes longer than the protocol's hop, its delay counts, and nothing twice: 6 (300200 + wire time).
+static void the_longer_of_hop_and_delay_counts(void **state)
+{
+    (void)state;
+    collective_terms quick = test_terms;
+    quick.ring[PROTOCOL_SIMPLE].hop_ps[LINK_NVLINK] = 123457;
+    static const sim_time want_ps[] = {
+        [GRAIN_STREAMS] = 8419000 + 6 * 300200 + 42896730, [GRAIN_MESSAGES] = 8419000 + 6 * (300200 + 7149456)
+    };
+    for (int grain = 0; grain < 2; grain++) {
+        bench *b = bench_create(1, WIRING_SWITCH, (collective_grain)grain, false, NULL);
+        b->c = collectives_create(
+            b->a, b->s, b->n,
+            &(collectives_options){
+                .terms = &quick, .grain = (collective_grain)grain, .done = on_done, .owner = b });
+        group_id g = add_group(b, 4, 0, 1, 1);
+        open_all(b, g, COLLECTIVE_ALL_REDUCE, 12345678, PROTOCOL_SIMPLE, 0);
+        sim_run(b->s, SIM_TIME_MAX);
+        assert_int_equal(b->results[0].end_ps, want_ps[grain]);
+        check_rest(b);
+        bench_destroy(b);
+    }
+}
+
+// The cables of all NICs carry the same in both directions: 2 x 15/16 of the buffer, a quarter each; those of GPUs no more
+// than a single ring would put on them. In messages, rings that share a pair share its transfers.
+static void all_nics_carry_alike(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 64 * 70001;
+    for (int grain = 0; grain < 2; grain++) {
+        bench *b = bench_create(2, WIRING_SWITCH, (collective_grain)grain, false, NULL);
+        group_id g = add_group(b, 16, 0, 1, 1);
+        open_all(b, g, COLLECTIVE_ALL_REDUCE, bytes, PROTOCOL_SIMPLE, 0);
+        sim_run(b->s, SIM_TIME_MAX);
+        check_rest(b);
+        uint32_t cables = 0;
+        for (link_id l = 0; l < topology_link_count(b->t); l++) {
+            const topology_link *link = topology_link_at(b->t, l);
+            if (link->class == LINK_NVLINK) assert_in_range(network_link_bytes(b->n, l), 0, 30 * bytes / 16);
+            if (link->class != LINK_NETWORK) continue;
+            cables++;
+            assert_int_equal(network_link_bytes(b->n, l), 30 * bytes / 16 / 4);
+        }
+        assert_int_equal(cables, 2 * 2 * 4);
+        // an edge from each GPU to the next inside its node, eight of them round it, and one over each NIC
+        const uint64_t transfers = grain == GRAIN_STREAMS ? 24 : 30 * 24;
+        collective_request request = {
+            .kind = COLLECTIVE_ALL_REDUCE, .group = g, .bytes = bytes, .forced_protocol = PROTOCOL_SIMPLE
+        };
+        assert_int_equal(collective_transfer_count(b->c, &request), transfers);
+        assert_int_equal(collectives_counters_of(b->c).messages, grain == GRAIN_STREAMS ? 1 : transfers);
+        bench_destroy(b);
+    }
+}
+
 // ---- arrivals and life ----
 
 static void starts_with_the_last_arrival(void **state)
 {
     (void)state;
-    static const sim_time want_ps[] = { [GRAIN_STREAMS] = 73558930, [GRAIN_MESSAGES] = 73558936 }; // as above
+    static const sim_time want_ps[] = { [GRAIN_STREAMS] = 71757730, [GRAIN_MESSAGES] = 71757736 }; // as above
     for (int grain = 0; grain < 2; grain++) {
         bench *b = bench_create(1, WIRING_SWITCH, (collective_grain)grain, false, NULL);
         group_id g = add_group(b, 4, 0, 1, 5);
@@ -385,8 +456,7 @@ static void transfers_are_told(void **state)
         const collective_transfer *m = &b->moved[i];
         bytes += m->bytes;
         assert_int_equal(m->tag, 9);
-        assert_int_equal(m->end_ps - m->start_ps,
-                         3407000 + SCALE_UP_PATH_PS + units_wire_time_ps(m->bytes, SCALE_UP_MBPS));
+        assert_int_equal(m->end_ps - m->start_ps, 3407000 + units_wire_time_ps(m->bytes, SCALE_UP_MBPS));
         assert_true(m->start_ps >= 8419000); // the base has passed
     }
     assert_int_equal(bytes, 6 * 12345678);
@@ -401,7 +471,7 @@ static void transfers_are_told(void **state)
     assert_int_equal(b->moved[3].from, topology_gpu_vertex(b->t, 3));
     assert_int_equal(b->moved[3].to, topology_gpu_vertex(b->t, 0));
     assert_int_equal(b->moved[3].start_ps, 0);
-    assert_int_equal(b->moved[3].end_ps, 73558930);
+    assert_int_equal(b->moved[3].end_ps, 71757730);
     bench_destroy(b);
 }
 
@@ -497,12 +567,14 @@ static void folding_does_not_show(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(hands) + 9];
+    struct CMUnitTest tests[ARRAY_COUNT(hands) + 11];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(hands); i++)
         tests[n++] = (struct CMUnitTest){ hands[i].name, time_is_as_by_hand, NULL, NULL, (void *)&hands[i] };
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(ring_keeps_its_formula);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(grains_agree);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_longer_of_hop_and_delay_counts);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(all_nics_carry_alike);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(starts_with_the_last_arrival);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(groups_are_kept);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(plans_are_built_once);

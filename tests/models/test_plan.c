@@ -38,7 +38,7 @@ static void words_name_every_kind(void **state)
     assert_null(collective_grain_words[2]);
 }
 
-// ---- the proof must find what is wrong: a good plan of five ranks, spoilt in one place ----
+// ---- the proof must find what is wrong: a good plan of five ranks on one ring, spoilt in one place ----
 
 static void right(plan *p)
 {
@@ -122,6 +122,49 @@ static void last_step_missing(plan *p)
         p->edges[e].bytes -= p->messages[p->message_count + e].bytes;
 }
 
+static void ring_out_of_range(plan *p)
+{
+    p->messages[7].ring = 1;
+}
+static void waits_for_its_own_step(plan *p)
+{
+    p->messages[7].after_received = 6; // to the sender, but in step 1 as well
+}
+static void out_of_order(plan *p) // of the last step, for whose messages none waits
+{
+    plan_message last = p->messages[p->message_count - 1];
+    p->messages[p->message_count - 1] = p->messages[p->message_count - 2];
+    p->messages[p->message_count - 2] = last;
+}
+
+// ---- and one on two rings, 0 1 2 3 4 and 0 1 2 4 3, which share the edges 0 > 1 and 1 > 2 ----
+
+// Messages 10 and 11 are those of step 1 from rank 0, on ring 0 and ring 1.
+static void chain_of_the_other_ring(plan *p)
+{
+    p->messages[10].after_own = 1;
+    p->messages[11].after_own = 0;
+}
+static void rings_exchanged(plan *p)
+{
+    p->messages[10].ring = 1;
+    p->messages[11].ring = 0;
+}
+static void chunks_exchanged(plan *p)
+{
+    uint32_t chunk = p->messages[10].chunk;
+    p->messages[10].chunk = p->messages[11].chunk;
+    p->messages[11].chunk = chunk;
+}
+static void edge_of_too_many_rings(plan *p)
+{
+    p->edges[2].rings++;
+}
+static void edge_of_too_few_rings(plan *p)
+{
+    p->edges[0].rings = 1;
+}
+
 struct spoilt_case {
     const char *name;
     void (*spoil)(plan *p);
@@ -147,22 +190,80 @@ static const struct spoilt_case spoilt[] = {
     { "forgets to reduce", forgets_to_reduce, false },
     { "reduces where it should copy", reduces_where_it_should_copy, false },
     { "last step missing", last_step_missing, false },
+    { "ring out of range", ring_out_of_range, false },
+    { "waits for its own step", waits_for_its_own_step, false },
+    { "out of order", out_of_order, false },
+};
+static const struct spoilt_case spoilt_rings[] = {
+    { "two rings: right", right, true },
+    { "two rings: chain of the other", chain_of_the_other_ring, false },
+    { "two rings: exchanged", rings_exchanged, false },
+    { "two rings: chunks exchanged", chunks_exchanged, false },
+    { "two rings: edge of too many", edge_of_too_many_rings, false },
+    { "two rings: edge of too few", edge_of_too_few_rings, false },
 };
 
-static void proof_finds_the_mistake(void **state)
+static const uint32_t ring_orders[] = { 0, 1, 2, 3, 4, 0, 1, 2, 4, 3 };
+
+static void check_spoilt(const struct spoilt_case *c, uint32_t rings)
 {
-    const struct spoilt_case *c = *state;
     arena *a = arena_create("test");
     plan p;
-    plan_ring(a, COLLECTIVE_ALL_REDUCE, 5, 12345, GRAIN_MESSAGES, &p);
+    plan_ring(a, COLLECTIVE_ALL_REDUCE, &(ring_set){ .ranks = 5, .count = rings, .orders = ring_orders },
+              12340, GRAIN_MESSAGES, &p);
     c->spoil(&p);
     assert_int_equal(plan_is_valid(a, &p), c->valid);
     arena_destroy(a);
 }
 
+static void proof_finds_the_mistake(void **state)
+{
+    check_spoilt(*state, 1);
+}
+
+static void proof_finds_the_mistake_of_rings(void **state)
+{
+    check_spoilt(*state, 2);
+}
+
+// 31 bytes in 10 chunks: 4 3 3 3 3 3 3 3 3 3. Rank 2's share are chunks 4 and 5, which are all that lies between those of
+// rank 1 and rank 3.
+static void two_rings_by_hand(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    plan p;
+    plan_ring(a, COLLECTIVE_ALL_GATHER, &(ring_set){ .ranks = 5, .count = 2, .orders = ring_orders }, 31,
+              GRAIN_MESSAGES, &p);
+    // 16 and 15 bytes go round; a hop carries all of its ring but the share of its receiver
+    static const plan_edge edges[] = { { 0, 1, 2, 13 + 12 }, { 1, 2, 2, 13 + 12 }, { 2, 3, 1, 13 },
+                                       { 2, 4, 1, 12 },      { 3, 4, 1, 13 },      { 3, 0, 1, 12 },
+                                       { 4, 0, 1, 12 },      { 4, 3, 1, 12 } };
+    assert_int_equal(p.edge_count, ARRAY_COUNT(edges));
+    for (size_t e = 0; e < ARRAY_COUNT(edges); e++) {
+        assert_int_equal(p.edges[e].from, edges[e].from);
+        assert_int_equal(p.edges[e].to, edges[e].to);
+        assert_int_equal(p.edges[e].rings, edges[e].rings);
+        assert_int_equal(p.edges[e].bytes, edges[e].bytes);
+    }
+    // step 1, edge 2 > 4 of ring 1: passes on rank 1's chunk, which came with message 3
+    const plan_message *m = &p.messages[10 + 5];
+    assert_int_equal(m->from, 2);
+    assert_int_equal(m->to, 4);
+    assert_int_equal(m->edge, 3);
+    assert_int_equal(m->step, 1);
+    assert_int_equal(m->ring, 1);
+    assert_int_equal(m->chunk, 1 * 2 + 1);
+    assert_int_equal(m->bytes, 3);
+    assert_int_equal(m->after_own, 5);
+    assert_int_equal(m->after_received, 3);
+    assert_false(m->reduces);
+    arena_destroy(a);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(chunks) + ARRAY_COUNT(spoilt) + 1];
+    struct CMUnitTest tests[ARRAY_COUNT(chunks) + ARRAY_COUNT(spoilt) + ARRAY_COUNT(spoilt_rings) + 2];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(chunks); i++)
         tests[n++] = (struct CMUnitTest){ chunks[i].name, chunk_is_its_share, NULL, NULL,
@@ -170,6 +271,10 @@ int main(void)
     for (size_t i = 0; i < ARRAY_COUNT(spoilt); i++)
         tests[n++] = (struct CMUnitTest){ spoilt[i].name, proof_finds_the_mistake, NULL, NULL,
                                           (void *)&spoilt[i] };
+    for (size_t i = 0; i < ARRAY_COUNT(spoilt_rings); i++)
+        tests[n++] = (struct CMUnitTest){ spoilt_rings[i].name, proof_finds_the_mistake_of_rings, NULL, NULL,
+                                          (void *)&spoilt_rings[i] };
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(two_rings_by_hand);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(words_name_every_kind);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
