@@ -398,15 +398,19 @@ summary_input recorder_totals(const recorder *r)
     };
 }
 
-// Of a ring: a row per edge as streams, per edge and step as messages.
+// Groups are alike: those of the first stand for all.
 static uint64_t transfers_per_step(const world *w)
 {
-    const uint64_t ranks = w->scenario->plan.data, groups = w->lanes.count / ranks;
+    const uint64_t groups = w->lanes.count / w->scenario->plan.data;
     uint64_t rows = 0;
     for (uint32_t i = 0; i < w->program.collectives.count; i++) {
-        const uint64_t steps = (w->program.collectives.items[i].kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) *
-                               (ranks - 1);
-        rows += groups * ranks * (w->scenario->network.grain == GRAIN_MESSAGES ? steps : 1);
+        const program_collective *planned = &w->program.collectives.items[i];
+        rows += groups * collective_transfer_count(
+                             step_player_collectives(w->player),
+                             &(collective_request){ .kind = planned->kind,
+                                                    .group = 0,
+                                                    .bytes = planned->bytes,
+                                                    .forced_protocol = w->scenario->network.protocol - 1 });
     }
     return rows;
 }

@@ -18,6 +18,7 @@ typedef struct shape {
     collective_request key; // without the tag
     uint32_t next;          // with the same hash key, or NO_ID
     uint32_t plan;
+    bool opened; // not only asked about
     collective_choice choice;
     network_edge
         *edges; // one per edge of the plan. Latency and bytes of all steps; messages: latency of one step
@@ -184,9 +185,9 @@ static uint32_t take_instance(collectives *c, group_id g)
 
 uint32_t collective_open(collectives *c, const collective_request *request)
 {
-    uint32_t shapes_before = c->shapes.count;
     uint32_t s = find_shape(c, request);
-    if (c->shapes.count == shapes_before) c->counters.plan_hits++;
+    if (c->shapes.items[s].opened) c->counters.plan_hits++;
+    c->shapes.items[s].opened = true;
     uint32_t i = take_instance(c, request->group), members = c->groups.items[request->group].def.count;
     uint64_t *arrived = c->instances.items[i].arrived;
     memset(arrived, 0, (members + 63) / 64 * sizeof *arrived);

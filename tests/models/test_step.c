@@ -172,14 +172,13 @@ static played play(const play_options *o)
     return out;
 }
 
-// A ring on one node by the "simple" protocol: base + steps (hop + path) + steps S / n / B, rounded up. n divides S.
+// A ring on one node by the "simple" protocol: base + steps hop + steps S / n / B, rounded up. n divides S.
 static sim_time ring_ps(collective_kind kind, uint32_t ranks, uint64_t bytes)
 {
     const uint64_t steps = (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (ranks - 1);
     assert_int_equal(bytes % ranks, 0);
     const unsigned __int128 scaled = (unsigned __int128)(steps * bytes / ranks) * UINT64_C(1000000000000000);
-    return 8419000 + (sim_time)steps * (3407000 + 300200) +
-           (sim_time)((scaled + SCALE_UP_MBPS - 1) / SCALE_UP_MBPS);
+    return 8419000 + (sim_time)steps * 3407000 + (sim_time)((scaled + SCALE_UP_MBPS - 1) / SCALE_UP_MBPS);
 }
 
 static sim_time reduce_ps(const play_options *o, uint32_t i)
