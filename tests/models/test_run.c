@@ -152,9 +152,9 @@ static const struct claim claims[] = {
       "s.end_ps AND "
       "c.step = s.step AND s.start_ps BETWEEN c.first_arrival_ps AND c.last_arrival_ps",
       "54" },
-    { "links carry what is transferred: a mesh has a link for each edge of the ring",
+    { "links carry what is transferred: a mesh has a link for each edge of its two rings",
       "SELECT count(DISTINCT link_part_id), sum(bytes) >= (SELECT sum(bytes) FROM transfer) FROM link_sample",
-      "3|1" },
+      "6|1" },
     { "no link carries more than it can",
       "SELECT max(busy_ratio) <= 1 AND min(busy_ratio) > 0 FROM link_sample", "1" },
     { "a GPU is as busy as its compute says",
@@ -378,7 +378,7 @@ static const struct refusal refusals[] = {
       "run.db", SIM_EXIT_INPUT,
       "windtunnel: error: the rate of the link node 0 gpu 0 > node 0 cpu 0 is zero\n" },
     { "a trace too large", TINY, "run.steps=10000000", "run.db", SIM_EXIT_INPUT,
-      "windtunnel: error: the trace at level transfers would have 1,360,000,074 rows (about 136.0 GB); at "
+      "windtunnel: error: the trace at level transfers would have 1,630,000,074 rows (about 163.0 GB); at "
       "most 20,000,000 rows or 2 GB are written unasked\n"
       "  hint: --set run.trace=summary writes 74 rows; --trace-anyway writes them all\n" },
     { "a step too large",
