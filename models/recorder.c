@@ -52,7 +52,7 @@ static void describe_parts(recorder *r)
 {
     const topology *fabric = r->world->fabric;
     const uint32_t nodes = topology_node_count(fabric);
-    char name[128];
+    char name[192];
     for (node_id n = 0; n < nodes; n++) {
         snprintf(name, sizeof(name), "node %u", n);
         tables_write_part(r->tables, &(row_part){ .part_id = n,

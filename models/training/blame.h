@@ -4,6 +4,7 @@
 //     waiting for a collective: until the arrival of its last participant, wait for peer, charged on along that peer's own
 //     idle causes in that time; from then on, exposed communication of that group
 //     waiting for the end of the step: for the lane that ended last, likewise
+// Waiting for the host to launch lies between the kernels of one piece of work: it is counted there and charged to nobody else.
 // Conservation: compute + all causes = lanes x step time, exactly, in integers (asserted for every lane and step).
 #pragma once
 #include "models/ids.h"

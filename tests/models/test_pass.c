@@ -76,7 +76,7 @@ static const struct optimizer_case optimizers[] = {
 static void optimizer_matches(void **state)
 {
     const struct optimizer_case *c = *state;
-    void *bench_;
+    void *bench_ = NULL;
     assert_int_equal(enter(&bench_), 0);
     bench *b = bench_;
     b->settings.memory.optimizer = c->optimizer;
@@ -121,7 +121,7 @@ static const struct bucket_case buckets[] = {
 static void buckets_match(void **state)
 {
     const struct bucket_case *c = *state;
-    void *bench_;
+    void *bench_ = NULL;
     assert_int_equal(enter(&bench_), 0);
     bench *b = bench_;
     b->model.tied_embeddings = c->tied;

@@ -263,6 +263,25 @@ static void the_resolved_scenario_gives_the_same_digest(void **state)
     assert_string_equal(query("again.db", "SELECT seed, length(resolved) > 1000 FROM run"), "991|1");
 }
 
+// What a step needs is used again by the next.
+static void memory_does_not_grow_with_steps(void **state)
+{
+    static const char *const sets[] = { "run.steps=3", "run.steps=70" };
+    uint64_t used_bytes[2];
+    for (size_t i = 0; i < 2; i++) {
+        bench b;
+        prepare(&b, *state, TINY);
+        b.options.sets = &sets[i];
+        b.options.set_count = 1;
+        b.options.output_path = "run.db";
+        b.options.force = true;
+        assert_true(execute(&b));
+        used_bytes[i] = b.result.counters.arena_bytes;
+        run_free(&b.result);
+    }
+    assert_true(used_bytes[1] - used_bytes[0] < 64); // "70" is longer than "3"
+}
+
 // ---- Runs that do not end, or do not begin
 
 typedef struct stopper {
@@ -355,9 +374,8 @@ static const struct refusal refusals[] = {
       "    1 | cluster: { node: a100-4x }\n"
       "      | ^\n"
       "  hint: model: llama3-8b\n" },
-    { "an output that is there already", TINY, NULL, "s.yaml", SIM_EXIT_INPUT,
-      "windtunnel: error: the output \"s.yaml\" exists already\n"
-      "  hint: --force replaces it\n" },
+    { "an output that is the scenario", TINY, NULL, "s.yaml", SIM_EXIT_INPUT,
+      "windtunnel: error: the output \"s.yaml\" is the scenario itself\n" },
     { "an output in no folder", TINY, NULL, "none/run.db", SIM_EXIT_INPUT,
       "windtunnel: error: cannot create \"none/run.db\": No such file or directory\n" },
     { "more steps than the clock holds", TINY, "run.steps=1000000000,training.global_batch=600", "run.db",
@@ -399,7 +417,7 @@ static const struct refusal refusals[] = {
 static void refusal_prints(void **state)
 {
     const struct refusal *c = *state;
-    void *place;
+    void *place = NULL;
     bench b;
     char sets_text[256];
     const char *sets[4];
@@ -488,7 +506,7 @@ static void memory_may_end_at_any_time(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 9];
+    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 10];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(refusals); i++)
         tests[n++] = (struct CMUnitTest){ refusals[i].name, refusal_prints, NULL, NULL,
@@ -500,6 +518,7 @@ int main(void)
     tests[n++] = IN_SCRATCH(the_estimate_bounds_the_rows);
     tests[n++] = IN_SCRATCH(watching_does_not_show);
     tests[n++] = IN_SCRATCH(the_resolved_scenario_gives_the_same_digest);
+    tests[n++] = IN_SCRATCH(memory_does_not_grow_with_steps);
     tests[n++] = IN_SCRATCH(progress_can_stop_the_run);
     tests[n++] = IN_SCRATCH(a_run_may_stop_before_its_first_step_ends);
     tests[n++] = IN_SCRATCH(loading_alone_reads_and_checks);

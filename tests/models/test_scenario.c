@@ -212,7 +212,7 @@ static const struct refusal refusals[] = {
 static void refusal_prints(void **state)
 {
     const struct refusal *c = *state;
-    void *folder;
+    void *folder = NULL;
     loaded f;
     assert_int_equal(scratch_enter(&folder), 0);
     const bool good = loaded_read(&f, folder, c->text, NULL, 0) && scenario_check(&f.s, true, &f.error);

@@ -57,7 +57,7 @@ static const struct path_case paths[] = {
 static void path_matches(void **state)
 {
     const struct path_case *c = *state;
-    void *folder;
+    void *folder = NULL;
     loaded l;
     assert_int_equal(scratch_enter(&folder), 0);
     read_checked(&l, folder, c->text);
