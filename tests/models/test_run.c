@@ -274,10 +274,10 @@ static void memory_does_not_grow_with_steps(void **state)
         b.options.sets = &sets[i];
         b.options.set_count = 1;
         b.options.output_path = "run.db";
-        b.options.force = true;
         assert_true(execute(&b));
         used_bytes[i] = b.result.counters.arena_bytes;
         run_free(&b.result);
+        assert_true(os_remove("run.db")); // to ask for what is there takes memory
     }
     assert_true(used_bytes[1] - used_bytes[0] < 64); // "70" is longer than "3"
 }
