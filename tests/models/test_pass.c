@@ -240,7 +240,7 @@ static void impossible_numbers_are_refused(void **state)
     b->gpu.memory_rate_Bps = 20;
     assert_false(build(b));
     assert_error_prints(
-        &b->error, "windtunnel: error: kernel \"embedding.gather\" would take longer than 1000 s on a tiny\n"
+        &b->error, "windtunnel: error: kernel \"embedding.gather\" would take longer than 1000 s on tiny\n"
                    "  hint: the GPU's peaks, rates and efficiencies, or the micro-batch, are out of range\n");
 
     b->gpu.memory_rate_Bps = 300;
