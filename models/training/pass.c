@@ -49,8 +49,8 @@ static bool time_list(builder *b, timed_list *list, uint64_t calls)
         use->calls += calls;
         if (use->cost.too_long)
             return sim_fail(b->error, SIM_EXIT_INPUT, NULL,
-                            "kernel \"%s\" would take longer than %.0f s on %s",
-                            list->kernels.items[i].name, ROOFLINE_LONGEST_S, roofline_gpu(b->gpu)->name) ||
+                            "kernel \"%s\" would take longer than %.0f s on %s", list->kernels.items[i].name,
+                            ROOFLINE_LONGEST_S, roofline_gpu(b->gpu)->name) ||
                    sim_hint(b->error,
                             "the GPU's peaks, rates and efficiencies, or the micro-batch, are out of range");
     }
