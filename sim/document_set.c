@@ -66,9 +66,9 @@ static bool split(set_path *p)
     do {
         if (p->count == DOCUMENT_DEPTH_MAX)
             return fail_form(p, at, "the path is deeper than a document can be");
-        set_step step = { .place = place_at(p, at) };
         bool index = p->argument[at] == '[' && p->count > 0;
         if (p->argument[at] == '.' && p->count > 0) at++;
+        set_step step = { .place = place_at(p, at) };
         if (index ? !take_index(p, &at, &step) : !take_word(p, &at, &step)) return false;
         step.end = at;
         p->steps[p->count++] = step;

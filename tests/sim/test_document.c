@@ -594,10 +594,10 @@ static const struct set_case set_cases[] = {
     { "an enormous index", "list[12345678901]=4", NULL, 5, "a list's item is written as a number in [ ]",
       FORM },
     { "a word behind an index", "list[0]count=4", NULL, 8, "\".\", \"[\" or \"=\" is missing here", FORM },
-    { "through a scalar", "plan.data.x=4", NULL, 10, "plan.data is a single value, not a mapping", "" },
+    { "through a scalar", "plan.data.x=4", NULL, 11, "plan.data is a single value, not a mapping", "" },
     { "an index into a scalar", "plan.data[0]=4", NULL, 10, "plan.data is a single value, not a list", "" },
     { "an index into a mapping", "plan[0]=4", NULL, 5, "plan is a mapping, not a list", "" },
-    { "a key of a list", "list.count=4", NULL, 5, "list is a list, not a mapping",
+    { "a key of a list", "list.count=4", NULL, 6, "list is a list, not a mapping",
       "say which item: list[0]" },
     { "an index into nothing", "new[0]=4", NULL, 4, "new is not given, not a list", "" },
     { "beyond the end", "list[2]=4", NULL, 5, "list has 2 items; there is no [2]",
@@ -619,7 +619,7 @@ static const struct set_case set_cases[] = {
       "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a."
       "a.a.a.a.a."
       "a.a.a.a.a.a.a.a=1",
-      NULL, 126, "nested deeper than 64 levels", "" },
+      NULL, 127, "nested deeper than 64 levels", "" },
 };
 
 static void keys_are_set(void **state)
@@ -658,7 +658,7 @@ static void set_values_have_places(void **state)
     const doc_node *plan = document_find(doc.root, "plan");
     const doc_pair *data = &plan->pairs[1];
     assert_string_equal(data->key_place.file, "--set");
-    assert_int_equal(data->key_place.column, 5);
+    assert_int_equal(data->key_place.column, 6);
     assert_int_equal(data->value->place.column, 11);
     assert_string_equal(data->value->place.text, "plan.data=fast");
     assert_string_equal(plan->place.file, "a.yaml");
