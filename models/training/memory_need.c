@@ -156,15 +156,17 @@ static double optimizer_bytes_each(const memory_settings *s)
     return (s->parameter_bytes < 4.0 ? 4.0 : 0.0) + (s->optimizer == OPTIMIZER_ADAM ? 8.0 : 4.0);
 }
 
-// Communication: the bucket being reduced. ZeRO-2 and 3 hold the gradient of one unit whole until it is reduced, ZeRO-3
-// the gathered weights of two units, the one in use and the next; a unit is a layer or a vocabulary table.
+// Communication: the bucket being reduced, which holds no more than there are gradients. ZeRO-2 and 3 hold the gradient of
+// one unit whole until it is reduced, ZeRO-3 the gathered weights of two units, the one in use and the next; a unit is a
+// layer or a vocabulary table.
 static double buffer_bytes(const llm_def *m, const memory_settings *s)
 {
     const uint32_t t = s->kernels.tensor;
     const double layer = s->layers_here ? (double)memory_layer_parameters_here(m, t) : 0.0;
     const double table = s->has_embedding || s->has_head ? (double)table_here(m, t) : 0.0;
     const double unit = fmax(layer, table);
-    double bytes = (double)s->bucket_bytes;
+    const double gradients = (double)memory_parameters_here(m, s) * s->gradient_bytes;
+    double bytes = fmin((double)s->bucket_bytes, gradients);
     if (s->sharding >= SHARDING_ZERO_2) bytes += unit * s->gradient_bytes;
     if (s->sharding >= SHARDING_ZERO_3) bytes += 2.0 * unit * s->parameter_bytes;
     return bytes;

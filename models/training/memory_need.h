@@ -19,8 +19,8 @@ typedef struct memory_settings {
     uint32_t micro_batches_in_flight; // per stage; 1 without pipeline
     double gradient_bytes;            // per element, accumulated gradients
     double parameter_bytes;           // per element, training copy
-    uint64_t bucket_bytes;            // largest communication bucket held beside the gradients; 0: none
-    uint64_t reserved_bytes;          // gpu_def.reserved_bytes
+    uint64_t bucket_bytes;   // of gradients reduced together, held beside them: at most all of them; 0: none
+    uint64_t reserved_bytes; // gpu_def.reserved_bytes
 } memory_settings;
 
 enum {

@@ -261,6 +261,17 @@ static void states_are_shared_out(void **state)
     }
 }
 
+// One layer of GPT-3 2.7B has 78676480 gradients of 4 bytes.
+static void a_bucket_holds_at_most_all_gradients(void **state)
+{
+    (void)state;
+    memory_settings s = settings(1, 100, 1, ATTENTION_FLASH);
+    s.bucket_bytes = 314705919;
+    assert_int_equal(memory_need_of(&gpt3_2_7b, &s).bytes[MEMORY_BUFFERS], 314705919);
+    s.bucket_bytes = 314705921;
+    assert_int_equal(memory_need_of(&gpt3_2_7b, &s).bytes[MEMORY_BUFFERS], 314705920);
+}
+
 static void tensor_parallel_divides_parameters(void **state)
 {
     (void)state;
@@ -396,6 +407,7 @@ int main(void)
         cmocka_unit_test(gpt3_by_hand),
         cmocka_unit_test(llama_by_hand),
         cmocka_unit_test(states_are_shared_out),
+        cmocka_unit_test(a_bucket_holds_at_most_all_gradients),
         cmocka_unit_test(tensor_parallel_divides_parameters),
         cmocka_unit_test(working_set_by_hand),
         cmocka_unit_test(unfused_keeps_more),
