@@ -60,17 +60,19 @@ static const trace_column name_columns[] = {
 };
 static const trace_column part_columns[] = {
     TRACE_KEY(row_part, part_id, "id", "The part's number."),
-    TRACE_COLUMN(row_part, kind, "text",
-                 "node, gpu, nvswitch, pcie-switch, cpu, nic, leaf, spine, core, link, ..."),
+    TRACE_COLUMN(
+        row_part, kind, "text",
+        "node, gpu, nvswitch, pcie-switch, cpu, nic, leaf, spine, core; of a link: nvlink, pcie, network."),
     TRACE_COLUMN(row_part, name, "text", "What messages call it: \"node 3 gpu 5\"."),
     TRACE_TEXT_OR_NULL(row_part, catalogue,
-                       "The catalogue's entry it was made from. NULL: described in the scenario."),
+                       "Name of the definition it was made from, in the catalogue or the scenario. NULL: it "
+                       "has none of its own."),
     TRACE_COLUMN(row_part, parent_part_id, "id", "The part it sits in, such as a GPU's node. NULL: none."),
     TRACE_COLUMN(row_part, source_part_id, "id", "Of a link: the end that sends. NULL: not a link."),
     TRACE_COLUMN(row_part, destination_part_id, "id", "Of a link: the end that receives. NULL: not a link."),
-    TRACE_COLUMN(
-        row_part, tier, "1",
-        "Height in the fabric: 0 inside a node, 1 NIC and leaf, 2 spine, 3 core. NULL: not in the fabric."),
+    TRACE_COLUMN(row_part, tier, "1",
+                 "Height in the fabric: 0 inside a node, 1 NIC and leaf, 2 spine, 3 core. NULL: not in the "
+                 "fabric, or not recorded."),
     TRACE_COLUMN(row_part, rate_Bps, "B/s",
                  "Of a link: payload bytes per second when healthy. NULL: not a link."),
     TRACE_COLUMN(row_part, delay_ps, "ps", "Of a link: last byte out to last byte in. NULL: not a link."),
@@ -107,7 +109,9 @@ static const trace_column kernel_columns[] = {
     TRACE_KEY(row_kernel, kernel_id, "id", "The kernel's number; each distinct shape, GPU and clock once."),
     TRACE_COLUMN(row_kernel, job_id, "id", "The job that runs it."),
     TRACE_COLUMN(row_kernel, name, "text", "What it computes: \"attention.qkv\"."),
-    TRACE_COLUMN(row_kernel, class, "text", "Which formula gives its time: matmul, attention, elementwise."),
+    TRACE_COLUMN(
+        row_kernel, class, "text",
+        "Which formula gives its time: matmul, attention-forward, attention-backward or elementwise."),
     TRACE_COLUMN(row_kernel, dtype, "text", "Number format of its operands."),
     TRACE_COLUMN(row_kernel, gpu, "text", "The GPU, by its catalogue name."),
     TRACE_COLUMN(row_kernel, batch, "1", "Independent products; for attention, sequences times heads."),
@@ -119,10 +123,11 @@ static const trace_column kernel_columns[] = {
     TRACE_COLUMN(row_kernel, flop, "FLOP", "Floating-point operations of one call, really executed."),
     TRACE_COLUMN(row_kernel, bytes, "B", "Least traffic of one call with the GPU's memory."),
     TRACE_COLUMN(row_kernel, time_ps, "ps", "Time of one call on the GPU."),
-    TRACE_COLUMN(row_kernel, bound, "text", "What decides its time: tensor-core, hbm or launch."),
-    TRACE_COLUMN(row_kernel, efficiency_ratio, "1",
-                 "Share of the data sheet's peak it reaches: of the memory rate where bound is hbm, else of "
-                 "the FLOP/s."),
+    TRACE_COLUMN(row_kernel, bound, "text", "What decides its time: tensor-core, vector, hbm or launch."),
+    TRACE_COLUMN(
+        row_kernel, efficiency_ratio, "1",
+        "Share of the data sheet's peak it reaches: of the memory rate where its bytes take longer than its "
+        "FLOP, else of the FLOP/s."),
     TRACE_COLUMN(row_kernel, launches, "1", "Launches by the host for one call."),
     TRACE_COLUMN(row_kernel, calls_per_step, "1", "Calls in one step by all ranks together."),
 };

@@ -179,7 +179,7 @@ static const trace_label largest_kernels_labels[] = {
     { "name", "text", "What it computes." },
     { "shape", "text", "Batch, rows, columns and summed length: \"1 x 8192 x 28672 x 8192\"." },
     { "dtype", "text", "Number format of its operands." },
-    { "bound", "text", "What decides its time: tensor-core, hbm or launch." },
+    { "bound", "text", "What decides its time: tensor-core, vector, hbm or launch." },
     { "time_us", "us", "Time of one call." },
     { "calls_per_step", "1", "Calls in one step by all ranks together." },
     { "gpu_s_per_step", "s", "GPU time of one step that goes to it, over all ranks." },
