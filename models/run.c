@@ -99,15 +99,25 @@ static void write_run(run_context *c, const char *resolved)
                                          .cores = os_cores() });
 }
 
+static bool is_same_file(const char *left, const char *right)
+{
+    char left_path[4096], right_path[4096];
+    return os_real_path(left, left_path, sizeof(left_path)) &&
+           os_real_path(right, right_path, sizeof(right_path)) && strcmp(left_path, right_path) == 0;
+}
+
 // With force an existing file is replaced, but never the question itself.
 static bool check_output_is_not_input(run_context *c)
 {
-    char input[4096], output[4096];
-    if (!os_real_path(c->options->output_path, output, sizeof(output)) ||
-        !os_real_path(c->options->scenario_path, input, sizeof(input)) || strcmp(input, output) != 0)
-        return true;
-    return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself",
-                    c->options->output_path);
+    const char *output = c->options->output_path;
+    const text_list *included = &c->scenario->document.included;
+    if (is_same_file(output, c->options->scenario_path))
+        return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself", output);
+    for (uint32_t i = 0; i < included->count; i++)
+        if (is_same_file(output, included->items[i]))
+            return sim_fail(c->error, SIM_EXIT_INPUT, NULL,
+                            "the output \"%s\" is a file that the scenario includes", output);
+    return true;
 }
 
 // The last thing that can be refused is the output; from here on a database exists.

@@ -9,10 +9,7 @@
 struct windtunnel {
     arena *arena; // paths and settings
     const char *scenario_path, *catalogue_path;
-    struct {
-        const char **items;
-        uint32_t count, capacity;
-    } sets;
+    text_list sets;
     bool has_result;
     run_result result; // of the latest run
 };

@@ -17,6 +17,8 @@
         uint32_t capacity;                                                                                   \
     } name
 
+ARRAY_OF(const char *, text_list);
+
 // Makes room for extra more elements.
 #define array_reserve(array, arena_, extra)                                                                  \
     ((array)->items = array_grow_((arena_), (array)->items, (array)->count, &(array)->capacity,              \

@@ -15,6 +15,7 @@ bool document_load(arena *a, const char *path, document *out, sim_error *error)
     out->file = source.file;
     out->text = source.text;
     out->text_length = source.length;
+    out->included = load.included;
     return true;
 }
 
@@ -34,6 +35,7 @@ bool document_parse(arena *a, const char *name, const char *text, size_t length,
     out->file = source.file;
     out->text = source.text;
     out->text_length = length;
+    out->included = load.included;
     return true;
 }
 

@@ -7,7 +7,7 @@
 // no document at all, cyclic includes, nesting deeper than DOCUMENT_DEPTH_MAX, more than DOCUMENT_NODES_MAX nodes with
 // aliases unrolled, more than DOCUMENT_INCLUDES_MAX included files, files larger than DOCUMENT_BYTES_MAX.
 #pragma once
-#include "sim/arena.h"
+#include "sim/array.h"
 #include "sim/error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +46,7 @@ typedef struct document {
     const char *file; // as the user named it
     const char *text; // of the main file
     size_t text_length;
+    text_list included; // paths of the files it includes; what a file includes stands before it
 } document;
 
 // Reads path, follows includes. Everything lives in the arena.

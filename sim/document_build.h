@@ -20,8 +20,9 @@ typedef struct doc_source {
 // Shared by a text and everything it includes.
 typedef struct doc_load {
     arena *arena;
-    uint32_t nodes; // made so far, at most DOCUMENT_NODES_MAX
-    uint32_t includes;
+    uint32_t nodes;     // made so far, at most DOCUMENT_NODES_MAX
+    uint32_t includes;  // asked for so far, at most DOCUMENT_INCLUDES_MAX
+    text_list included; // paths of those that were read
 } doc_load;
 
 // A mapping that grows. Keys are found by hash once there are many: a million keys must not take a million squared steps.

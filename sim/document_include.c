@@ -134,6 +134,7 @@ static bool include_file(doc_load *load, const doc_source *source, const doc_nod
     doc_source included;
     doc_node *root;
     if (!doc_load_file(load, path, source, depth, where, &included, &root, error)) return false;
+    *array_push(&load->included, load->arena) = included.file;
     if (root->kind != DOC_MAPPING)
         return sim_fail(error, SIM_EXIT_INPUT, where, "\"%s\" holds %s; an included file must hold a mapping",
                         path, document_kind_name(root->kind));

@@ -71,7 +71,7 @@ static int run(const command_call *call)
     run_result r = { 0 };
     const show_request request = { .arena = call->arena, .options = &o.scenario, .result = &r };
     const subject *s = find_subject(&words, &error);
-    const text_list rest = { words.items + (s ? 1 : 0), s ? words.count - 1 : 0 };
+    const text_list rest = { .items = words.items + (s ? 1 : 0), .count = s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
     if (!s || !show(call, &request, s, &rest, &error))
         exit_code = command_fail(call->arena, &error, o.scenario.json, r.has_memory ? &r : NULL);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tools/options.h"
-#include "sim/array.h"
 #include "sim/words.h"
 #include <string.h>
 
@@ -25,17 +24,15 @@ static uint32_t option_count(const option *options)
     return count;
 }
 
-static void list_add(arena *a, text_list *list, const char *text)
-{
-    const char **grown = arena_array(a, const char *, list->count + 1);
-    if (list->count) memcpy(grown, list->items, list->count * sizeof(*grown));
-    grown[list->count++] = text;
-    list->items = grown;
-}
-
 static void *member(const parser *p, const option *o)
 {
     return (char *)p->out + o->offset;
+}
+
+static void add_to_list(const parser *p, const option *o, const char *value)
+{
+    text_list *list = member(p, o);
+    *array_push(list, p->a) = value;
 }
 
 static void set_word(parser *p, const option *o, const char *value)
@@ -64,7 +61,7 @@ static void set(parser *p, const option *o, const char *value)
     p->given[index] = true;
     switch (o->type) {
     case OPTION_TYPE_FLAG: *(bool *)member(p, o) = true; return;
-    case OPTION_TYPE_LIST: list_add(p->a, member(p, o), value); return;
+    case OPTION_TYPE_LIST: add_to_list(p, o, value); return;
     case OPTION_TYPE_TEXT:
     case OPTION_TYPE_WORD:
         if (again) {
@@ -172,7 +169,7 @@ bool options_parse(arena *a, const option *options, const char *const *arguments
     while (p.next < count) {
         const char *text = arguments[p.next++];
         if (options_end || text[0] != '-' || !text[1])
-            list_add(a, words, text);
+            *array_push(words, a) = text;
         else if (strcmp(text, "--") == 0)
             options_end = true;
         else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0)

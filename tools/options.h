@@ -4,7 +4,7 @@
 //     --name VALUE   --name=VALUE   -n VALUE   -nVALUE   --   (what follows is no option)
 // Refused, with the nearest choice: unknown options, missing and unexpected values, a value given twice.
 #pragma once
-#include "sim/arena.h"
+#include "sim/array.h"
 #include "sim/error.h"
 #include <stdbool.h>
 
@@ -15,11 +15,6 @@ typedef enum option_type {
     OPTION_TYPE_LIST, // text_list: may be given several times
     OPTION_TYPE_WORD  // int: index into .words
 } option_type;
-
-typedef struct text_list {
-    const char **items;
-    uint32_t count;
-} text_list;
 
 typedef struct option {
     option_type type;

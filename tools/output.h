@@ -12,13 +12,12 @@ typedef struct table_column {
     const char *title; // NULL in all columns: no line of titles
     bool right;        // numbers stand right
 } table_column;
-ARRAY_OF(const char *, text_array);
 
 typedef struct table {
     arena *a;
     const table_column *columns;
     uint32_t column_count;
-    text_array cells; // row by row
+    text_list cells; // row by row
 } table;
 
 table table_make(arena *a, const table_column *columns, uint32_t column_count);

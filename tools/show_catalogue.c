@@ -191,7 +191,7 @@ static void print_entry(arena *a, const folder *f, const char *name, const char 
     static const table_column columns[] = {
         { "key", false }, { "value", false }, { "grade", false }, { "source", false }
     };
-    text_array sources = { 0 };
+    text_list sources = { 0 };
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t i = 0; i < numbers->count; i++) {
         const bind_provenance *p = &numbers->items[i];

@@ -355,6 +355,14 @@ static void includes_are_merged(void **state)
     scratch_write("deep.yaml", "p:\n  q:\n    include: parts/more/next.yaml\n");
     scratch_write("parts/more/next.yaml", "include: '../base.yaml'\na: 11\n");
     load_tree("deep.yaml", "{p: {q: {a: 11, b: {w: 2, x: 3}, c: [4]}}}");
+    arena *a = arena_create("test");
+    sim_error error = { 0 };
+    document doc;
+    assert_true(document_load(a, "deep.yaml", &doc, &error));
+    assert_int_equal(doc.included.count, 2);
+    assert_string_equal(doc.included.items[0], "parts/more/../base.yaml");
+    assert_string_equal(doc.included.items[1], "parts/more/next.yaml");
+    arena_destroy(a);
     // an alias to a mapping with an include
     scratch_write("alias.yaml", "p: &x {include: parts/over.yaml}\nq: *x\n");
     load_tree("alias.yaml", "{p: {c: [7, 8], b: {x: {y: 6}}}, q: {c: [7, 8], b: {x: {y: 6}}}}");
