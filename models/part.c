@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_SIZE = 4096, NAME_LENGTH_MAX = 100, NAMES_SHOWN = 12 };
+enum { NAME_LENGTH_MAX = 100, NAMES_SHOWN = 12 };
 
 // ---- where the catalogue is
 
@@ -32,7 +32,7 @@ bool catalogue_find(arena *a, const char *given, catalogue *out, sim_error *erro
         return sim_fail(error, SIM_EXIT_INPUT, NULL,
                         "the catalogue \"%s\" that WINDTUNNEL_CATALOGUE names is not a directory", variable);
     }
-    char program[PATH_SIZE], installed[PATH_SIZE] = "";
+    char program[OS_PATH_SIZE], installed[OS_PATH_SIZE] = "";
     if (os_program_directory(program, sizeof program) &&
         os_join_path(installed, sizeof installed, program, "../share/windtunnel/catalogue") &&
         use_directory(a, installed, out))
@@ -46,12 +46,12 @@ bool catalogue_find(arena *a, const char *given, catalogue *out, sim_error *erro
 int catalogue_names(arena *a, const catalogue *c, const char *folder, const char ***names)
 {
     static const char suffix[] = ".yaml";
-    char path[PATH_SIZE];
+    char path[OS_PATH_SIZE];
     *names = NULL;
     if (!os_join_path(path, sizeof path, c->directory, folder)) return -1;
     const int count = os_list_directory(path, suffix, NULL, 0);
     if (count <= 0) return count;
-    char(*files)[256] = arena_alloc_array(a, sizeof *files, (size_t)count, 1);
+    char(*files)[OS_NAME_SIZE] = arena_alloc_array(a, sizeof *files, (size_t)count, 1);
     int listed = os_list_directory(path, suffix, files, count);
     if (listed < 0) return -1;
     if (listed > count) listed = count; // files have joined since: the first are listed
@@ -128,7 +128,7 @@ static const doc_node *resolve_name(const part_lookup *l, const doc_node *node, 
     if (!is_name(node->scalar)) return refuse_name(l, node, "%s \"%s\" is not a name of the catalogue");
     for (const part_chain *c = up; c; c = c->up)
         if (strcmp(c->name, node->scalar) == 0) return refuse_circle(l, node, up);
-    char folder[PATH_SIZE], path[PATH_SIZE];
+    char folder[OS_PATH_SIZE], path[OS_PATH_SIZE];
     const char *file = arena_format(l->arena, "%s.yaml", node->scalar);
     if (!os_join_path(folder, sizeof folder, l->catalogue->directory, l->row->folder) ||
         !os_join_path(path, sizeof path, folder, file) || !os_exists(path))

@@ -101,7 +101,7 @@ static void write_run(run_context *c, const char *resolved)
 
 static bool is_same_file(const char *left, const char *right)
 {
-    char left_path[4096], right_path[4096];
+    char left_path[OS_PATH_SIZE], right_path[OS_PATH_SIZE];
     return os_real_path(left, left_path, sizeof(left_path)) &&
            os_real_path(right, right_path, sizeof(right_path)) && strcmp(left_path, right_path) == 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/tables.h"
+#include "sim/array.h"
 #include "sim/check.h"
 #include <inttypes.h>
 
@@ -110,11 +111,11 @@ void tables_finish_run(tables *t, const run_end *end)
     trace_update(
         t->t,
         "UPDATE run_env SET wall_s = ?1, cpu_s = ?2, peak_memory_bytes = ?3, events = ?4, trace_rows = ?5",
-        env, sizeof env / sizeof env[0]);
+        env, ARRAY_COUNT(env));
     // The state last: whoever reads "done" finds everything else.
     char digest[17];
     snprintf(digest, sizeof digest, "%016" PRIx64, end->digest);
     const trace_value run[] = { trace_text(end->state), text_or_null(end->error),
                                 text_or_null(end->has_digest ? digest : NULL) };
-    trace_update(t->t, "UPDATE run SET state = ?1, error = ?2, digest = ?3", run, sizeof run / sizeof run[0]);
+    trace_update(t->t, "UPDATE run SET state = ?1, error = ?2, digest = ?3", run, ARRAY_COUNT(run));
 }

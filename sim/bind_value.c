@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH_SIZE = 4096, SHOWN_WORDS = 12 };
+enum { SHOWN_WORDS = 12 };
 
 static bool fail(const bind_reading *k, const doc_node *node, const char *format)
 {
@@ -270,7 +270,7 @@ static bool read_text(const bind_reading *k, const doc_node *node, const char **
 // The name of a file, relative to the file it stands in.
 static bool read_path(const bind_reading *k, const doc_node *node, const char **value)
 {
-    char directory[PATH_SIZE], path[PATH_SIZE];
+    char directory[OS_PATH_SIZE], path[OS_PATH_SIZE];
     if (node->kind != DOC_SCALAR) return bind_fail_kind(k, node, "the name of a file");
     if (!*node->scalar) return fail(k, node, "%s must be the name of a file");
     if (!os_directory_of(directory, sizeof(directory), node->place.file) ||

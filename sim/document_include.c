@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_SIZE = 4096 };
-
 // The text of a file in the arena. os_read_file() hands out memory that must be freed also when the arena ends.
 static bool read_text(arena *a, const char *path, const sim_place *where, char **copy, size_t *length,
                       sim_error *error)
@@ -59,11 +57,11 @@ bool doc_load_file(doc_load *load, const char *path, const doc_source *includer,
                    const sim_place *where, doc_source *source, doc_node **root, sim_error *error)
 {
     arena *a = load->arena;
-    char directory[PATH_SIZE], real_path[PATH_SIZE], *text;
+    char directory[OS_PATH_SIZE], real_path[OS_PATH_SIZE], *text;
     size_t length;
     if (!os_directory_of(directory, sizeof(directory), path))
         return sim_fail(error, SIM_EXIT_INPUT, where, "the path of a file is longer than %d bytes",
-                        PATH_SIZE);
+                        OS_PATH_SIZE);
     if (!os_real_path(path, real_path, sizeof(real_path)))
         memcpy(real_path, "", 1); // it does not exist, which reading it will say
     if (!check_chain(a, real_path, includer, where, error)) return false;
@@ -119,7 +117,7 @@ static doc_node *merge(doc_load *load, const doc_node *under, const doc_node *ov
 static bool include_file(doc_load *load, const doc_source *source, const doc_node *name, uint32_t depth,
                          doc_node **merged, sim_error *error)
 {
-    char path[PATH_SIZE], shown[WORDS_SHOWN_SIZE];
+    char path[OS_PATH_SIZE], shown[WORDS_SHOWN_SIZE];
     const sim_place *where = &name->place;
     if (name->kind != DOC_SCALAR || !*name->scalar)
         return sim_fail(error, SIM_EXIT_INPUT, where, "include needs the name of a file, or a list of names");
@@ -130,7 +128,7 @@ static bool include_file(doc_load *load, const doc_source *source, const doc_nod
                         DOCUMENT_INCLUDES_MAX);
     if (!os_join_path(path, sizeof(path), source->directory, name->scalar))
         return sim_fail(error, SIM_EXIT_INPUT, where, "the path of \"%s\" is longer than %d bytes",
-                        words_show(shown, name->scalar), PATH_SIZE);
+                        words_show(shown, name->scalar), OS_PATH_SIZE);
     doc_source included;
     doc_node *root;
     if (!doc_load_file(load, path, source, depth, where, &included, &root, error)) return false;

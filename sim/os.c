@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +135,12 @@ bool os_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool os_is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool os_remove(const char *path)
 {
     return unlink(path) == 0 || errno == ENOENT;
@@ -154,7 +159,7 @@ static bool too_long(char *buffer)
 
 bool os_program_directory(char *buffer, size_t size)
 {
-    char path[PATH_MAX];
+    char path[OS_PATH_SIZE];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length < 0) return too_long(buffer);
     path[length] = 0;
@@ -200,7 +205,7 @@ static bool ends_in(const char *name, const char *suffix)
 }
 
 // Keeps the first capacity names in order: what readdir() gives comes in the file system's order.
-static void insert_sorted(char names[][256], int kept, int capacity, const char *name)
+static void insert_sorted(char names[][OS_NAME_SIZE], int kept, int capacity, const char *name)
 {
     int at = kept < capacity ? kept : capacity;
     while (at > 0 && strcmp(names[at - 1], name) > 0)
@@ -211,7 +216,7 @@ static void insert_sorted(char names[][256], int kept, int capacity, const char 
     memcpy(names[at], name, strlen(name) + 1);
 }
 
-int os_list_directory(const char *path, const char *suffix, char names[][256], int capacity)
+int os_list_directory(const char *path, const char *suffix, char names[][OS_NAME_SIZE], int capacity)
 {
     DIR *directory = opendir(path);
     if (!directory) return -1;

@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum {
+    OS_PATH_SIZE = 4096, // bytes of a path with its end: Linux takes no longer one
+    OS_NAME_SIZE = 256   // of a name in a directory with its end: no file system of Linux has longer ones
+};
+
 double os_wall_s(void); // monotonic
 double os_cpu_s(void);  // of this process
 uint64_t os_peak_memory_bytes(void);
@@ -27,6 +32,8 @@ void os_ignore_broken_pipe(void);
 
 bool os_exists(const char *path);
 bool os_is_directory(const char *path);
+bool os_is_regular(
+    const char *path);            // or a link to a regular file; nothing is opened, for it could be a pipe
 bool os_remove(const char *path); // true when it is gone
 bool os_rename(const char *from, const char *to);
 // Where this program's file lies, without the final slash.
@@ -37,7 +44,7 @@ bool os_join_path(char *buffer, size_t size, const char *directory, const char *
 bool os_directory_of(char *buffer, size_t size, const char *path); // "a/b" -> "a", "a" -> ".", "/a" -> "/"
 // Names of the regular files in a directory whose name ends in suffix, sorted bytewise: the first capacity of them.
 // Returns how many there are, which may be more than capacity; -1: the directory cannot be read.
-int os_list_directory(const char *path, const char *suffix, char names[][256], int capacity);
+int os_list_directory(const char *path, const char *suffix, char names[][OS_NAME_SIZE], int capacity);
 
 // Reads a regular file whole. Refuses: missing, a directory, unreadable, larger than limit_bytes (exit code 2, the
 // path and the reason in the message, placed at where if given). The text is malloc'ed, ends with a 0 beyond length.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sim/trace_file.h"
+#include "sim/array.h"
 #include "sim/check.h"
 #include "sim/os.h"
 #include <errno.h>
@@ -271,24 +272,6 @@ static bool create_partial(const char *partial, const trace_options *options, si
     return code == SQLITE_OK;
 }
 
-// Is it a regular file, or a link to one? Asked by looking into its folder, for nothing may open what could
-// be a pipe.
-static bool is_regular(arena *a, const char *path)
-{
-    size_t size = strlen(path) + 2; // for "." too
-    char *directory = arena_array(a, char, size);
-    if (!os_directory_of(directory, size, path)) return false;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    int count = os_list_directory(directory, name, NULL, 0);
-    if (count <= 0) return false;
-    char(*names)[256] = arena_alloc_array(a, sizeof *names, (size_t)count, 1);
-    int again = os_list_directory(directory, name, names, count);
-    for (int i = 0; i < again && i < count; i++)
-        if (strcmp(names[i], name) == 0) return true;
-    return false;
-}
-
 // A run that still writes would remove our log by its name when it ends. A database in WAL mode that is open
 // anywhere is locked, which only asking for all of it shows; whatever else is wrong with the old file does
 // not matter.
@@ -303,7 +286,7 @@ static bool in_use(const char *path)
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-static bool may_write(arena *a, const trace_options *options, sim_error *error)
+static bool may_write(const trace_options *options, sim_error *error)
 {
     const char *path = options->path;
     if (path[0] == 0) return sim_fail(error, SIM_EXIT_INPUT, NULL, "the output has no name");
@@ -314,7 +297,7 @@ static bool may_write(arena *a, const trace_options *options, sim_error *error)
         sim_fail(error, SIM_EXIT_INPUT, NULL, "the output \"%s\" exists already", path);
         return sim_hint(error, "--force replaces it");
     }
-    if (!is_regular(a, path))
+    if (!os_is_regular(path))
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\": it is not a regular file", path);
     if (in_use(path))
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\": another process has it open",
@@ -328,7 +311,7 @@ bool trace_file_remove(char *room, const char *path)
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
     const size_t length = strlen(path);
     memcpy(room, path, length);
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
         memcpy(room + length, suffixes[i], strlen(suffixes[i]) + 1);
         if (os_exists(room) && !os_remove(room)) return false;
     }
@@ -347,7 +330,7 @@ static bool take_place(char *room, const char *partial, const char *path, sim_er
 
 bool trace_file_create(arena *a, char *room, const trace_options *options, sim_error *error)
 {
-    if (!may_write(a, options, error)) return false;
+    if (!may_write(options, error)) return false;
     const char *partial = arena_format(a, "%s.partial", options->path);
     if (!trace_file_remove(room, partial)) // what a killed run left
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": \"%s\" is in the way: %s",

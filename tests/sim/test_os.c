@@ -33,7 +33,7 @@ static int scratch_leave(void **state)
 {
     const scratch *place = *state;
     if (chdir(place->before) != 0) return -1;
-    char names[16][256], path[400];
+    char names[16][OS_NAME_SIZE], path[400];
     int count = os_list_directory(place->folder, "", names, 16);
     for (int i = 0; i < count; i++)
         if (!os_join_path(path, sizeof path, place->folder, names[i]) || !os_remove(path)) return -1;
@@ -169,7 +169,7 @@ static void lists_sorted_names(void **state)
         write_file(names[i], "", 0);
     assert_int_equal(mkdir("folder.yaml", 0700), 0);
     assert_int_equal(symlink("nowhere", "dangling"), 0);
-    char got[8][256];
+    char got[8][OS_NAME_SIZE];
     assert_int_equal(os_list_directory(".", ".yaml", got, 8), 5);
     assert_string_equal(got[0], "B.yaml");
     assert_string_equal(got[1], "a.yaml");
@@ -193,6 +193,15 @@ static void tells_what_is_there(void **state)
     assert_false(os_exists("b"));
     assert_true(os_is_directory("."));
     assert_false(os_is_directory("a"));
+    assert_int_equal(symlink("a", "link"), 0);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_true(os_is_regular("a"));
+    assert_true(os_is_regular("link"));
+    assert_false(os_is_regular("pipe")); // and it does not wait for a writer
+    assert_false(os_is_regular("."));
+    assert_false(os_is_regular("dangling"));
+    assert_int_equal(unlink("pipe"), 0);
+    assert_int_equal(unlink("link"), 0);
     assert_true(os_rename("a", "b"));
     assert_false(os_rename("a", "b"));
     assert_false(os_exists("a"));
