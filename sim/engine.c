@@ -4,6 +4,7 @@
 // what is scheduled for this instant meanwhile only has to be appended.
 #include "sim/engine.h"
 #include "sim/check.h"
+#include "sim/hash.h"
 #include <string.h>
 
 enum { SLOT_FREE, SLOT_QUEUED, SLOT_LISTED };
@@ -348,19 +349,10 @@ const sim_event *sim_current(const sim *s)
     return s->has_current ? &s->current : NULL;
 }
 
-// The finaliser of splitmix64: a bijection of 64 bits in which every input bit moves half of the output bits. Steele,
-// Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014 (variant 13 of Stafford's mixers).
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 // The golden ratio keeps a record of zeros from mixing to zero; the chain makes each word count by its position.
 static uint64_t mix_word(uint64_t hash, uint64_t word)
 {
-    return mix((hash ^ word) + UINT64_C(0x9E3779B97F4A7C15));
+    return hash_mix((hash ^ word) + UINT64_C(0x9E3779B97F4A7C15));
 }
 
 void sim_digest_add(sim *s, uint32_t record_kind, const uint64_t *words, uint32_t count,

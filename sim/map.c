@@ -4,6 +4,7 @@
 #include "sim/map.h"
 #include "sim/array.h"
 #include "sim/check.h"
+#include "sim/hash.h"
 #include <string.h>
 
 // Entry numbers from 1 by hash; 0: free. The size is a power of two.
@@ -11,24 +12,6 @@ typedef struct hash_table {
     uint32_t *slots;
     uint32_t size;
 } hash_table;
-
-// Spreads a key over all 64 bits, one to one: the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable
-// pseudorandom number generators", OOPSLA 2014).
-static uint64_t hash_u64(uint64_t key)
-{
-    key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return key ^ (key >> 31);
-}
-
-// FNV-1a, 64 bits (Fowler, Noll, Vo), finished as above.
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return hash_u64(hash);
-}
 
 static uint32_t table_first(const hash_table *t, uint64_t hash)
 {
@@ -82,7 +65,7 @@ map *map_create(arena *a)
 static uint32_t map_find(const map *m, uint64_t key)
 {
     const hash_table *t = &m->table;
-    for (uint32_t slot = table_first(t, hash_u64(key)); t->slots[slot]; slot = table_next(t, slot))
+    for (uint32_t slot = table_first(t, hash_mix(key)); t->slots[slot]; slot = table_next(t, slot))
         if (m->entries.items[t->slots[slot] - 1].key == key) return t->slots[slot];
     return 0;
 }
@@ -96,9 +79,9 @@ void map_set(map *m, uint64_t key, uint32_t value)
     }
     if (table_grows(&m->table, m->arena, m->entries.count))
         for (uint32_t i = 0; i < m->entries.count; i++)
-            table_put(&m->table, hash_u64(m->entries.items[i].key), i + 1);
+            table_put(&m->table, hash_mix(m->entries.items[i].key), i + 1);
     *array_push(&m->entries, m->arena) = (entry){ .key = key, .value = value };
-    table_put(&m->table, hash_u64(key), m->entries.count);
+    table_put(&m->table, hash_mix(key), m->entries.count);
 }
 
 bool map_get(const map *m, uint64_t key, uint32_t *value)
@@ -153,7 +136,7 @@ static uint32_t text_map_find(const text_map *m, const char *key, uint64_t hash)
 
 void text_map_set(text_map *m, const char *key, uint32_t value)
 {
-    uint64_t hash = hash_text(key);
+    uint64_t hash = hash_mix(hash_text(key));
     uint32_t entry1 = text_map_find(m, key, hash);
     if (entry1) {
         m->entries.items[entry1 - 1].value = value;
@@ -169,7 +152,7 @@ void text_map_set(text_map *m, const char *key, uint32_t value)
 
 bool text_map_get(const text_map *m, const char *key, uint32_t *value)
 {
-    uint32_t entry1 = text_map_find(m, key, hash_text(key));
+    uint32_t entry1 = text_map_find(m, key, hash_mix(hash_text(key)));
     if (entry1) *value = m->entries.items[entry1 - 1].value;
     return entry1 != 0;
 }

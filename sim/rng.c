@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sim/rng.h"
 #include "sim/check.h"
+#include "sim/hash.h"
 #include <string.h>
 
 // The 128-bit counter is split: the upper half belongs to the stream, the lower half counts its blocks of four words.
@@ -45,21 +46,12 @@ static uint32_t high_word(uint64_t value)
     return (uint32_t)(value >> 32);
 }
 
-// FNV-1a, 64 bits (Fowler, Noll, Vo): only has to tell stream names apart; Philox does the mixing.
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return hash;
-}
-
 // The generator mixes its own key: the block of counter (name, index) under key seed gives 128 bits; its two halves are
 // counter and key, with the replication, of a second block: key and upper counter of the stream. For one seed the first
 // step is one to one, so two streams meet only by a chance of 2^-64 or so.
 static void stream_start(rng *r, uint64_t seed, const char *stream, uint64_t index, uint64_t replication)
 {
-    uint64_t name = hash_name(stream);
+    uint64_t name = hash_text(stream); // only has to tell streams apart
     uint32_t seed_key[2] = { low_word(seed), high_word(seed) }, first[4], second[4];
     uint32_t who[4] = { low_word(name), high_word(name), low_word(index), high_word(index) };
     rng_philox4x32(who, seed_key, first);
