@@ -5,7 +5,6 @@
 #include "sim/arena.h"
 #include "sim/check.h"
 #include "sim/error.h"
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,17 +199,24 @@ char *arena_text(arena *a, const char *text)
     return arena_text_n(a, text, strlen(text));
 }
 
-char *arena_format(arena *a, const char *format, ...)
+char *arena_format_list(arena *a, const char *format, va_list arguments)
 {
-    va_list arguments, again;
-    va_start(arguments, format);
+    va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     SIM_ASSERT(length >= 0);
     char *text = arena_alloc(a, (size_t)length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    return text;
+}
+
+char *arena_format(arena *a, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_format_list(a, format, arguments);
+    va_end(arguments);
     return text;
 }
 

@@ -4,6 +4,7 @@
 // one, frees everything and reports "out of memory"); without an escape the process ends with exit code 2.
 #pragma once
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ void *arena_resize(arena *a, void *old, size_t old_size, size_t new_size, size_t
 char *arena_text(arena *a, const char *text);                  // a copy
 char *arena_text_n(arena *a, const char *text, size_t length); // a copy of length bytes and a final 0
 char *arena_format(arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_format_list(arena *a, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 arena_mark_t arena_mark(const arena *a);
 void arena_release(arena *a, arena_mark_t mark); // everything allocated after the mark is gone

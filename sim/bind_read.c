@@ -22,7 +22,7 @@ static bool is_origin_key(const char *key)
 
 static bool fail_unknown(const bind_reading *k, const bind_row *rows, const doc_pair *pair)
 {
-    char shown[WORDS_SHOWN_SIZE], list[512];
+    char shown[WORDS_SHOWN_SIZE];
     uint32_t count = 0;
     for (const bind_row *row = rows; row->type != BIND_TYPE_END; row++)
         count += row->type != BIND_TYPE_LATER;
@@ -34,10 +34,8 @@ static bool fail_unknown(const bind_reading *k, const bind_row *rows, const doc_
     const char *path = k->scope.path;
     sim_fail(k->error, SIM_EXIT_INPUT, &pair->key_place, "unknown key \"%s\"%s%s",
              words_show(shown, pair->key), *path ? " in " : "", path);
-    const char *nearest = words_nearest(pair->key, words, count);
-    if (nearest) return sim_hint(k->error, "did you mean \"%s\"?", nearest);
-    return sim_hint(k->error, "keys%s%s: %s", *path ? " of " : "", path,
-                    words_list(list, sizeof(list), words, count, SHOWN_KEYS));
+    const char *called = *path ? arena_format(k->reader->arena, "keys of %s", path) : "keys";
+    return words_hint(k->error, pair->key, words, count, SHOWN_KEYS, called);
 }
 
 static bool fail_later(const bind_reading *k, const bind_row *row, const doc_pair *pair)

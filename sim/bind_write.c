@@ -2,6 +2,7 @@
 // A struct back to YAML, so that reading it gives the same struct: numbers to the last bit, parts in place of their names,
 // every default written out.
 #include "sim/bind_internal.h"
+#include "sim/words.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -56,34 +57,26 @@ static bool is_written(const writer *w, const bind_row *row, const void *value)
 // ---- texts
 
 // One character of UTF-8 at text; what is none counts as a byte of Latin 1. Returns the bytes taken.
-static size_t take_character(const unsigned char *text, uint32_t *code)
+static size_t take_character(const char *text, size_t left, uint32_t *code)
 {
-    static const struct {
-        unsigned char mask, lead;
-        size_t length;
-    } forms[] = { { 0x80, 0x00, 1 }, { 0xE0, 0xC0, 2 }, { 0xF0, 0xE0, 3 }, { 0xF8, 0xF0, 4 } };
-    for (size_t f = 0; f < ARRAY_COUNT(forms); f++) {
-        if ((text[0] & forms[f].mask) != forms[f].lead) continue;
-        uint32_t value = text[0] & (uint32_t)(unsigned char)~forms[f].mask;
-        size_t i = 1;
-        for (; i < forms[f].length && (text[i] & 0xC0) == 0x80; i++)
-            value = value << 6 | (text[i] & 0x3F);
-        if (i < forms[f].length) break;
-        *code = value;
-        return i;
-    }
-    *code = text[0];
-    return 1;
+    static const unsigned char masks[] = { 0, 0xFF, 0x1F, 0x0F, 0x07 }; // of the first byte, by length
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t length = words_character_length(text, left);
+    if (length == 0) length = 1;
+    *code = bytes[0] & masks[length];
+    for (size_t i = 1; i < length; i++)
+        *code = *code << 6 | (bytes[i] & 0x3F);
+    return length;
 }
 
 // In double quotes, with an escape for all that YAML does not print or would fold.
 static void write_text(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+    for (size_t left = strlen(text), length; left > 0; text += length, left -= length) {
         uint32_t code;
-        size_t length = take_character(c, &code);
-        bool raw = length == 1 && *c >= 0x80;
+        length = take_character(text, left, &code);
+        bool raw = length == 1 && code >= 0x80;
         if (code == '"' || code == '\\')
             fprintf(out, "\\%c", (char)code);
         else if (code < 0x20 || (0x7F <= code && code < 0xA0) || raw)
@@ -91,8 +84,7 @@ static void write_text(FILE *out, const char *text)
         else if (code == 0x2028 || code == 0x2029 || code == 0xFEFF || code == 0xFFFE || code == 0xFFFF)
             fprintf(out, "\\u%04X", code);
         else
-            fwrite(c, 1, length, out);
-        c += length;
+            fwrite(text, 1, length, out);
     }
     fputc('"', out);
 }

@@ -2,6 +2,7 @@
 // --set path=value. What stands on the path is copied before it is changed, so that an alias elsewhere keeps its value.
 #include "sim/array.h"
 #include "sim/document_build.h"
+#include "sim/words.h"
 #include <string.h>
 
 typedef struct set_step { // ".key" or "[index]"
@@ -22,9 +23,7 @@ typedef struct set_path {
 
 static sim_place place_at(const set_path *p, size_t byte)
 {
-    uint32_t column = 1;
-    for (size_t i = 0; i < byte; i++)
-        column += ((unsigned char)p->argument[i] & 0xC0) != 0x80;
+    uint32_t column = 1 + words_count_characters(p->argument, byte);
     return (sim_place){
         .file = "--set", .line = 1, .column = column, .text = p->argument, .text_length = strlen(p->argument)
     };

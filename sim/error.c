@@ -12,28 +12,6 @@ static const char cut_mark[CUT_LENGTH + 1] = "...";
 
 _Static_assert(4 * QUOTE_CHARACTERS + 2 * CUT_LENGTH < sizeof((sim_error *)0)->line_text, "quote fits");
 
-// A terminal obeys C0 and C1 controls: a message that quotes the user's bytes must not carry them.
-static bool is_control(const char *text, size_t length)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
-}
-
-// Copies one character in printable form to out (at most 4 bytes), *written bytes; returns the bytes read. What is not
-// UTF-8 counts as one character per byte.
-static size_t copy_printable(const char *text, size_t left, char *out, size_t *written)
-{
-    size_t length = words_character_length(text, left);
-    if (length == 0 || is_control(text, length)) {
-        *out = '?';
-        *written = 1;
-        return length ? length : 1;
-    }
-    memcpy(out, text, length);
-    *written = length;
-    return length;
-}
-
 // Makes text printable in place; cut says that it was longer before it was put into size bytes.
 static void make_printable(char *text, size_t size, bool cut)
 {
@@ -42,7 +20,7 @@ static void make_printable(char *text, size_t size, bool cut)
     size_t limit = cut ? size - 1 - CUT_LENGTH : size - 1;
     while (left > 0 && read < limit) {
         char character[4];
-        size_t written, length = copy_printable(text + read, left, character, &written);
+        size_t written, length = words_copy_printable(text + read, left, character, &written);
         if (end + written > limit) break;
         memcpy(text + end, character, written);
         end += written;
@@ -93,23 +71,13 @@ static bool find_line(const char *text, size_t length, uint32_t line, const char
     return true;
 }
 
-static uint32_t count_characters(const char *text, size_t length)
-{
-    uint32_t count = 0;
-    for (size_t at = 0; at < length; count++) {
-        size_t step = words_character_length(text + at, length - at);
-        at += step ? step : 1;
-    }
-    return count;
-}
-
 // Fills line_text and caret: the whole line if it is short, else the part around the caret between cut marks.
 static void quote_line(sim_error *error, const sim_place *where)
 {
     const char *line;
     size_t length;
     if (!find_line(where->text, where->text_length, where->line, &line, &length)) return;
-    uint32_t count = count_characters(line, length), caret = where->column, first = 0;
+    uint32_t count = words_count_characters(line, length), caret = where->column, first = 0;
     if (caret > count) caret = count + 1; // just behind the end, where something is missing
     if (count > QUOTE_CHARACTERS && caret > QUOTE_CHARACTERS / 2) first = caret - QUOTE_CHARACTERS / 2;
     if (count > QUOTE_CHARACTERS && first > count - QUOTE_CHARACTERS) first = count - QUOTE_CHARACTERS;
@@ -122,7 +90,7 @@ static void quote_line(sim_error *error, const sim_place *where)
             character[0] = ' ';
             written = step = 1;
         } else {
-            step = copy_printable(line + at, length - at, character, &written);
+            step = words_copy_printable(line + at, length - at, character, &written);
         }
         at += step;
         if (i < first) continue;

@@ -3,9 +3,9 @@
 // disk.
 #include "sim/check.h"
 #include "sim/trace.h"
-#include <inttypes.h>
-#include <string.h>
+#include "sim/words.h"
 
+// DESIGN.md 12.
 #define ROWS_MAX UINT64_C(20000000)
 #define BYTES_MAX UINT64_C(2000000000)
 
@@ -25,32 +25,21 @@ static bool fits(uint64_t rows)
     return rows <= ROWS_MAX && trace_estimate_bytes(rows) <= BYTES_MAX;
 }
 
-// 31415927 as "31,415,927".
-static const char *grouped(uint64_t number, char buffer[32])
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0) buffer[used++] = ',';
-        buffer[used++] = digits[i];
-    }
-    buffer[used] = 0;
-    return buffer;
-}
-
 bool trace_estimate_check(const trace_estimate *estimate, trace_level level, bool anyway, sim_error *error)
 {
     SIM_ASSERT((uint32_t)level < TRACE_LEVELS);
     uint64_t rows = estimate->rows[level];
     if (anyway || fits(rows)) return true;
-    char text[32];
-    sim_fail(error, SIM_EXIT_INPUT, NULL,
-             "the trace at level %s would have %s rows (about %.1f GB); at most 20,000,000 rows or 2 GB are "
-             "written unasked",
-             trace_level_words[level], grouped(rows, text), (double)trace_estimate_bytes(rows) * 1e-9);
+    char text[WORDS_GROUPED_SIZE], most[WORDS_GROUPED_SIZE];
+    sim_fail(
+        error, SIM_EXIT_INPUT, NULL,
+        "the trace at level %s would have %s rows (about %.1f GB); at most %s rows or %.0f GB are written "
+        "unasked",
+        trace_level_words[level], words_grouped(text, rows), (double)trace_estimate_bytes(rows) * 1e-9,
+        words_grouped(most, ROWS_MAX), (double)BYTES_MAX * 1e-9);
     for (int lower = (int)level - 1; lower >= TRACE_SUMMARY; lower--)
         if (fits(estimate->rows[lower]))
             return sim_hint(error, "--set run.trace=%s writes %s rows; --trace-anyway writes them all",
-                            trace_level_words[lower], grouped(estimate->rows[lower], text));
+                            trace_level_words[lower], words_grouped(text, estimate->rows[lower]));
     return sim_hint(error, "no lower level fits either; --trace-anyway writes them all");
 }

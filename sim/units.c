@@ -217,11 +217,9 @@ static bool hint_unit(const kind_def *kind, const char *unit, sim_error *error)
     if (twin_count == 2 && kind == &kinds[UNIT_RATE])
         return sim_hint(error, "did you mean \"%s\" (bits) or \"%s\" (bytes)?", twins[0], twins[1]);
     if (twin_count == 2) return sim_hint(error, "did you mean \"%s\" or \"%s\"?", twins[0], twins[1]);
-    const char *nearest = words_nearest(unit, names, kind->count);
-    if (nearest) return sim_hint(error, "did you mean \"%s\"?", nearest);
-    char list[256];
-    return sim_hint(error, "units of %s: %s", kind->noun,
-                    words_list(list, sizeof(list), names, kind->count, kind->count));
+    char called[64];
+    snprintf(called, sizeof(called), "units of %s", kind->noun);
+    return words_hint(error, unit, names, kind->count, kind->count, called);
 }
 
 static const unit_def *find_unit(const kind_def *kind, const char *text, const char *unit,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sim/words.h"
 #include "sim/check.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,35 @@ size_t words_character_length(const char *text, size_t left)
     return length;
 }
 
+uint32_t words_count_characters(const char *text, size_t length)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < length; count++) {
+        size_t step = words_character_length(text + at, length - at);
+        at += step ? step : 1;
+    }
+    return count;
+}
+
+static bool is_control(const char *text, size_t length)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+size_t words_copy_printable(const char *text, size_t left, char out[static 4], size_t *written)
+{
+    size_t length = words_character_length(text, left);
+    if (length == 0 || is_control(text, length)) {
+        *out = '?';
+        *written = 1;
+        return length ? length : 1;
+    }
+    memcpy(out, text, length);
+    *written = length;
+    return length;
+}
+
 char *words_show(char buffer[static WORDS_SHOWN_SIZE], const char *text)
 {
     size_t out = 0, chars = 0;
@@ -124,5 +154,26 @@ char *words_list(char *buffer, size_t size, const char *const *words, uint32_t c
         used += (size_t)wrote;
         if (i == limit) break;
     }
+    return buffer;
+}
+
+bool words_hint(sim_error *error, const char *text, const char *const *words, uint32_t count, uint32_t limit,
+                const char *called)
+{
+    char list[512];
+    const char *nearest = words_nearest(text, words, count);
+    if (nearest) return sim_hint(error, "did you mean \"%s\"?", nearest);
+    return sim_hint(error, "%s: %s", called, words_list(list, sizeof(list), words, count, limit));
+}
+
+char *words_grouped(char buffer[static WORDS_GROUPED_SIZE], uint64_t number)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof(digits), "%" PRIu64, number), used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) buffer[used++] = ',';
+        buffer[used++] = digits[i];
+    }
+    buffer[used] = 0;
     return buffer;
 }

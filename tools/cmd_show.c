@@ -25,24 +25,17 @@ static const subject subjects[] = {
 static const subject *find_subject(const text_list *words, sim_error *error)
 {
     const char *known[ARRAY_COUNT(subjects)];
-    char shown[WORDS_SHOWN_SIZE], list[128];
+    char shown[WORDS_SHOWN_SIZE];
+    const char *word = words->count ? words->items[0] : "";
     for (uint32_t i = 0; i < ARRAY_COUNT(subjects); i++) {
         known[i] = subjects[i].name;
-        if (words->count && strcmp(words->items[0], known[i]) == 0) return &subjects[i];
+        if (strcmp(word, known[i]) == 0) return &subjects[i];
     }
-    words_list(list, sizeof(list), known, ARRAY_COUNT(known), ARRAY_COUNT(known));
-    if (!words->count) {
+    if (words->count)
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "there is no \"%s\" to show", words_show(shown, word));
+    else
         sim_fail(error, SIM_EXIT_INPUT, NULL, "what is to be shown?");
-    } else {
-        const char *nearest = words_nearest(words->items[0], known, ARRAY_COUNT(known));
-        sim_fail(error, SIM_EXIT_INPUT, NULL, "there is no \"%s\" to show",
-                 words_show(shown, words->items[0]));
-        if (nearest) {
-            sim_hint(error, "did you mean \"%s\"?", nearest);
-            return NULL;
-        }
-    }
-    sim_hint(error, "one of: %s", list);
+    words_hint(error, word, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "one of");
     return NULL;
 }
 

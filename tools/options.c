@@ -44,14 +44,10 @@ static void set_word(parser *p, const option *o, const char *value)
         memcpy(member(p, o), &index, sizeof(index));
         return;
     }
-    char shown[WORDS_SHOWN_SIZE], list[256];
+    char shown[WORDS_SHOWN_SIZE];
     if (sim_failed(p->error)) return;
     sim_fail(p->error, SIM_EXIT_INPUT, NULL, "--%s cannot be \"%s\"", o->name, words_show(shown, value));
-    const char *nearest = words_nearest(value, o->words, count);
-    if (nearest)
-        sim_hint(p->error, "did you mean \"%s\"?", nearest);
-    else
-        sim_hint(p->error, "one of: %s", words_list(list, sizeof(list), o->words, count, count));
+    words_hint(p->error, value, o->words, count, count, "one of");
 }
 
 static void set(parser *p, const option *o, const char *value)

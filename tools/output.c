@@ -3,7 +3,6 @@
 #include "sim/words.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 
 // ---- tables
 
@@ -14,30 +13,16 @@ table table_make(arena *a, const table_column *columns, uint32_t column_count)
 
 void table_cell(table *t, const char *format, ...)
 {
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    const int length = vsnprintf(NULL, 0, format, arguments);
-    SIM_ASSERT(length >= 0);
-    char *text = arena_alloc(t->a, (size_t)length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+    const char *text = arena_format_list(t->a, format, arguments);
     va_end(arguments);
     *array_push(&t->cells, t->a) = output_printable(t->a, text);
 }
 
 static uint32_t width_of(const char *text)
 {
-    uint32_t characters = 0;
-    size_t left = strlen(text);
-    while (left > 0) {
-        const size_t length = words_character_length(text, left);
-        const size_t step = length ? length : 1;
-        text += step;
-        left -= step;
-        characters++;
-    }
-    return characters;
+    return words_count_characters(text, strlen(text));
 }
 
 static void print_row(const table *t, const char *const *cells, const uint32_t *widths, const char *indent,
@@ -79,31 +64,21 @@ const char *output_printable(arena *a, const char *text)
     size_t left = strlen(text), used = 0;
     char *out = arena_alloc(a, left + 1, 1);
     while (left > 0) {
-        const unsigned char *c = (const unsigned char *)text;
-        const size_t length = words_character_length(text, left), step = length ? length : 1;
-        const bool control = c[0] < 0x20 || c[0] == 0x7f || (length == 2 && c[0] == 0xc2 && c[1] < 0xa0);
-        if (!length || control) {
-            out[used++] = '?';
-        } else {
-            memcpy(out + used, text, length);
-            used += length;
-        }
-        text += step;
-        left -= step;
+        char character[4];
+        size_t written;
+        const size_t read = words_copy_printable(text, left, character, &written);
+        memcpy(out + used, character, written);
+        used += written;
+        text += read;
+        left -= read;
     }
     return out;
 }
 
 const char *output_count(arena *a, uint64_t count)
 {
-    char digits[24], text[32];
-    const int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
-    size_t used = 0;
-    for (int i = 0; i < length; i++) {
-        if (i && (length - i) % 3 == 0) text[used++] = ',';
-        text[used++] = digits[i];
-    }
-    return arena_text_n(a, text, used);
+    char text[WORDS_GROUPED_SIZE];
+    return arena_text(a, words_grouped(text, count));
 }
 
 const char *output_number(arena *a, unit_kind kind, double value)

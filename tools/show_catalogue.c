@@ -176,8 +176,6 @@ static bool show_all(const show_request *q, const catalogue *c, sim_error *error
 
 // ---- one entry
 
-static const char *const grades[] = { "", "measured", "vendor", "assumed" }; // in the order of bind_grade
-
 // "gpu.memory" is called "memory" within the GPU's own entry.
 static const char *key_within(const folder *f, const char *path)
 {
@@ -201,7 +199,7 @@ static void print_entry(arena *a, const folder *f, const char *name, const char 
         if (p->source && s == sources.count) *array_push(&sources, a) = p->source;
         table_cell(&t, "%s", key_within(f, p->path));
         table_cell(&t, "%s", p->value);
-        table_cell(&t, "%s", grades[p->grade]);
+        table_cell(&t, "%s", bind_grade_name(p->grade));
         table_cell(&t, "%s", p->source ? arena_format(a, "[%u]", s + 1) : "");
     }
     printf("%s/%s: %s\n\n", f->name, name, output_printable(a, facts));
@@ -225,7 +223,7 @@ static void print_entry_json(const folder *f, const char *name, const char *fact
         json_object(&j, NULL);
         json_text(&j, "key", key_within(f, p->path));
         json_text(&j, "value", p->value);
-        json_text(&j, "grade", p->grade == GRADE_NONE ? NULL : grades[p->grade]);
+        json_text(&j, "grade", p->grade == GRADE_NONE ? NULL : bind_grade_name(p->grade));
         json_text(&j, "source", p->source);
         json_close(&j);
     }
@@ -236,19 +234,14 @@ static void print_entry_json(const folder *f, const char *name, const char *fact
 static const folder *find_folder(const char *text, size_t length, sim_error *error)
 {
     const char *known[ARRAY_COUNT(folders)];
-    char name[64], list[128];
+    char name[64];
     for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++) {
         known[f] = folders[f].name;
         if (strlen(known[f]) == length && memcmp(known[f], text, length) == 0) return &folders[f];
     }
     snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), text);
     sim_fail(error, SIM_EXIT_INPUT, NULL, "the catalogue has no folder \"%s\"", name);
-    const char *nearest = words_nearest(name, known, ARRAY_COUNT(known));
-    if (nearest)
-        sim_hint(error, "did you mean \"%s\"?", nearest);
-    else
-        sim_hint(error, "folders: %s",
-                 words_list(list, sizeof(list), known, ARRAY_COUNT(known), ARRAY_COUNT(known)));
+    words_hint(error, name, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "folders");
     return NULL;
 }
 

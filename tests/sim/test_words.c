@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/near.h"
+
 #include "sim/array.h"
 #include "sim/words.h"
-#include "tests/support/near.h"
 #include <string.h>
 
 static const char *const keys[] = { "nodes", "node", "fabric", "oversubscription", "rate", "x" };
@@ -64,14 +65,76 @@ static void lists_are_bounded(void **state)
     assert_string_equal(words_list(list, sizeof(list), keys, 0, 12), "");
 }
 
+static void hints_name_one_or_all(void **state)
+{
+    (void)state;
+    sim_error error = { 0 };
+    sim_fail(&error, SIM_EXIT_INPUT, NULL, "unknown");
+    assert_false(words_hint(&error, "nodez", keys, ARRAY_COUNT(keys), 3, "keys"));
+    assert_string_equal(error.hint, "did you mean \"nodes\"?");
+    assert_false(words_hint(&error, "q", keys, ARRAY_COUNT(keys), 3, "keys of plan"));
+    assert_string_equal(error.hint, "keys of plan: nodes, node, fabric and 3 more");
+}
+
+static void long_numbers_are_grouped(void **state)
+{
+    (void)state;
+    char text[WORDS_GROUPED_SIZE];
+    assert_string_equal(words_grouped(text, 0), "0");
+    assert_string_equal(words_grouped(text, 314), "314");
+    assert_string_equal(words_grouped(text, 3141), "3,141");
+    assert_string_equal(words_grouped(text, 314159), "314,159");
+    assert_string_equal(words_grouped(text, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+struct character_case {
+    const char *name, *text, *want; // the printable text
+    uint32_t count;
+};
+static const struct character_case character_cases[] = {
+    { "ASCII", "a z", "a z", 3 },
+    { "two, three and four bytes", "\u00b5\u20ac\U0001f300", "\u00b5\u20ac\U0001f300", 3 },
+    { "controls", "a\tb\x7f\x1b[", "a?b??[", 6 },
+    { "a C1 control of two bytes", "\xc2\x9b\xc2\xa0", "?\xc2\xa0", 2 },
+    { "a byte that begins nothing", "\x80z", "?z", 2 },
+    { "a character cut short", "\xe2\x82", "??", 2 },
+    { "an overlong slash", "\xc0\xaf", "??", 2 },
+    { "a surrogate", "\xed\xa0\x80", "???", 3 },
+};
+
+static void characters_are_counted_and_made_printable(void **state)
+{
+    const struct character_case *c = *state;
+    char got[64];
+    size_t left = strlen(c->text), used = 0;
+    assert_int_equal(words_count_characters(c->text, left), c->count);
+    for (const char *text = c->text; left > 0;) {
+        size_t written, read = words_copy_printable(text, left, got + used, &written);
+        used += written;
+        text += read;
+        left -= read;
+    }
+    got[used] = 0;
+    assert_string_equal(got, c->want);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(nearest_cases) + 2];
-    for (size_t i = 0; i < ARRAY_COUNT(nearest_cases); i++)
-        tests[i] = (struct CMUnitTest){ .name = nearest_cases[i].name,
-                                        .test_func = nearest_is_found,
-                                        .initial_state = (void *)&nearest_cases[i] };
-    tests[ARRAY_COUNT(nearest_cases)] = (struct CMUnitTest)cmocka_unit_test(foreign_text_is_cut);
-    tests[ARRAY_COUNT(nearest_cases) + 1] = (struct CMUnitTest)cmocka_unit_test(lists_are_bounded);
+    enum { NEAREST = ARRAY_COUNT(nearest_cases), CHARACTERS = ARRAY_COUNT(character_cases), PLAIN = 4 };
+    struct CMUnitTest tests[PLAIN + NEAREST + CHARACTERS] = {
+        cmocka_unit_test(foreign_text_is_cut),
+        cmocka_unit_test(lists_are_bounded),
+        cmocka_unit_test(hints_name_one_or_all),
+        cmocka_unit_test(long_numbers_are_grouped),
+    };
+    struct CMUnitTest *next = tests + PLAIN;
+    for (size_t i = 0; i < NEAREST; i++)
+        *next++ = (struct CMUnitTest){ .name = nearest_cases[i].name,
+                                       .test_func = nearest_is_found,
+                                       .initial_state = (void *)&nearest_cases[i] };
+    for (size_t i = 0; i < CHARACTERS; i++)
+        *next++ = (struct CMUnitTest){ .name = character_cases[i].name,
+                                       .test_func = characters_are_counted_and_made_printable,
+                                       .initial_state = (void *)&character_cases[i] };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }
