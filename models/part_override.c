@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/part_override.h"
-#include <string.h>
 
 // What a mapping says for the numbers in it and below; NULL: nothing.
 typedef struct origin {
     doc_node *source, *grade;
 } origin;
 
-static bool is_origin_key(const char *key)
-{
-    return strcmp(key, "source") == 0 || strcmp(key, "grade") == 0;
-}
-
 static origin origin_within(const doc_node *mapping, origin outer)
 {
     doc_node *source = document_find(mapping, "source"), *grade = document_find(mapping, "grade");
     return (origin){ source ? source : outer.source, grade ? grade : outer.grade };
-}
-
-static const bind_row *row_of(const bind_row *rows, const char *key)
-{
-    for (; rows && rows->type != BIND_TYPE_END; rows++)
-        if (strcmp(rows->key, key) == 0) return rows;
-    return NULL;
-}
-
-static bool is_number(const bind_row *row)
-{
-    switch (row->type) {
-    case BIND_TYPE_U32:
-    case BIND_TYPE_U64:
-    case BIND_TYPE_DOUBLE:
-    case BIND_TYPE_TIME:
-    case BIND_TYPE_BYTES:
-    case BIND_TYPE_POINTS: return true;
-    default: return false;
-    }
 }
 
 // An empty copy with room for count pairs.
@@ -75,7 +49,7 @@ static doc_node *with_origins(arena *a, const bind_row *rows, const doc_node *ma
 static doc_node *value_with(arena *a, const bind_row *row, doc_node *value, origin from)
 {
     if (!row) return value; // an unknown key, and "base"
-    if (is_number(row)) return number_with(a, value, from);
+    if (bind_is_number(row->type)) return number_with(a, value, from);
     if ((row->type == BIND_TYPE_STRUCT || row->type == BIND_TYPE_PART) && value->kind == DOC_MAPPING)
         return with_origins(a, row->rows, value, from);
     if (row->type != BIND_TYPE_LIST || value->kind != DOC_SEQUENCE) return value;
@@ -100,8 +74,9 @@ static doc_node *with_origins(arena *a, const bind_row *rows, const doc_node *ma
     doc_node *out = mapping_like(a, mapping, mapping->count);
     for (uint32_t i = 0; i < mapping->count; i++) {
         const doc_pair *pair = &mapping->pairs[i];
-        if (is_origin_key(pair->key)) continue;
-        add_pair(out, pair->key, pair->key_place, value_with(a, row_of(rows, pair->key), pair->value, from));
+        if (bind_is_origin_key(pair->key)) continue;
+        add_pair(out, pair->key, pair->key_place,
+                 value_with(a, bind_find_row(rows, pair->key), pair->value, from));
     }
     return out;
 }
@@ -137,7 +112,7 @@ static doc_node *merged(arena *a, const bind_row *rows, const doc_node *base, co
     for (uint32_t i = 0; i < over->count; i++) {
         const doc_pair *pair = &over->pairs[i];
         doc_node *replaced = document_find(base, pair->key);
-        doc_node *value = replaced ? merged_value(a, row_of(rows, pair->key), replaced, pair->value)
+        doc_node *value = replaced ? merged_value(a, bind_find_row(rows, pair->key), replaced, pair->value)
                                    : pair->value;
         add_pair(out, pair->key, pair->key_place, value);
     }

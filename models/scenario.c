@@ -14,8 +14,6 @@ static const char *const attention_words[] = { "flash", "unfused", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
-#define LATER "not modelled in this version"
-
 static const bind_row fabric_binds[] = {
     BIND_ENUM(fabric_def, topology, "topology", topology_words, BIND_REQUIRED,
               BIND_NOTE("how the nodes are joined; single-switch is modelled")),
@@ -23,8 +21,8 @@ static const bind_row fabric_binds[] = {
               BIND_NOTE("the switch: a name of the catalogue or a mapping")),
     BIND_LENGTH(fabric_def, cable_m, "cable", BIND_DEFAULT(5.0, "5 m"), BIND_AT_LEAST(0), BIND_AT_MOST(100e3),
                 BIND_NOTE("from each NIC to the switch, 5 ns per metre")),
-    BIND_LATER("oversubscription", LATER),
-    BIND_LATER("routing", LATER),
+    BIND_LATER("oversubscription", BIND_NOT_MODELLED),
+    BIND_LATER("routing", BIND_NOT_MODELLED),
     BIND_END,
 };
 
@@ -55,15 +53,15 @@ static const bind_row plan_binds[] = {
                BIND_NOTE("gradients reduced by one collective (Megatron: 40 M elements of 4 bytes)")),
     BIND_BOOL(plan_def, overlap_gradients, "overlap_gradients", BIND_DEFAULT(1, "true"),
               BIND_NOTE("reduce gradients beside the last backward pass")),
-    BIND_LATER("sequence_parallel", LATER),
-    BIND_LATER("context", LATER),
-    BIND_LATER("expert", LATER),
-    BIND_LATER("schedule", LATER),
-    BIND_LATER("virtual_stages", LATER),
-    BIND_LATER("overlap_parameters", LATER),
-    BIND_LATER("rank_order", LATER),
-    BIND_LATER("placement", LATER),
-    BIND_LATER("offload", LATER),
+    BIND_LATER("sequence_parallel", BIND_NOT_MODELLED),
+    BIND_LATER("context", BIND_NOT_MODELLED),
+    BIND_LATER("expert", BIND_NOT_MODELLED),
+    BIND_LATER("schedule", BIND_NOT_MODELLED),
+    BIND_LATER("virtual_stages", BIND_NOT_MODELLED),
+    BIND_LATER("overlap_parameters", BIND_NOT_MODELLED),
+    BIND_LATER("rank_order", BIND_NOT_MODELLED),
+    BIND_LATER("placement", BIND_NOT_MODELLED),
+    BIND_LATER("offload", BIND_NOT_MODELLED),
     BIND_END,
 };
 
@@ -128,13 +126,13 @@ const bind_row scenario_binds[] = {
                 BIND_NOTE("what one step is")),
     BIND_STRUCT(scenario, network, "network", network_binds, BIND_NOTE("how traffic is played")),
     BIND_STRUCT(scenario, run, "run", run_binds, BIND_NOTE("what to play and what to write")),
-    BIND_LATER("jobs", LATER),
-    BIND_LATER("storage", LATER),
-    BIND_LATER("data", LATER),
-    BIND_LATER("checkpoint", LATER),
-    BIND_LATER("faults", LATER),
-    BIND_LATER("power", LATER),
-    BIND_LATER("cost", LATER),
+    BIND_LATER("jobs", BIND_NOT_MODELLED),
+    BIND_LATER("storage", BIND_NOT_MODELLED),
+    BIND_LATER("data", BIND_NOT_MODELLED),
+    BIND_LATER("checkpoint", BIND_NOT_MODELLED),
+    BIND_LATER("faults", BIND_NOT_MODELLED),
+    BIND_LATER("power", BIND_NOT_MODELLED),
+    BIND_LATER("cost", BIND_NOT_MODELLED),
     BIND_END,
 };
 

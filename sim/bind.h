@@ -122,6 +122,8 @@ struct bind_row {
     {                                                                                                        \
         .type = BIND_TYPE_LATER, .key = (key_), .note = (why_)                                               \
     }
+// The usual reason of a BIND_LATER.
+#define BIND_NOT_MODELLED "not modelled in this version"
 #define BIND_DEFAULT(number_, text_) .has_default = true, .default_number = (number_), .default_text = (text_)
 #define BIND_AT_LEAST(number_) .has_least = true, .least = (number_)
 #define BIND_ABOVE(number_) .has_least = true, .above_least = true, .least = (number_)
@@ -170,6 +172,11 @@ void bind_moved(bind_reader *r, const void *from, const void *to, size_t size);
 // Writes value as YAML with every default written out; numbers read back to the same bits; sources where recorded. What was
 // not written and has no default is left out. r may be NULL (no sources). Failures stay in out, for its owner to check.
 void bind_write(const bind_reader *r, const bind_row *rows, const void *value, int indent, FILE *out);
+// Of tables: the row of a key, NULL: there is none (rows may be NULL); whether a type carries a source; whether a key is
+// "source" or "grade".
+const bind_row *bind_find_row(const bind_row *rows, const char *key);
+bool bind_is_number(bind_type type);
+bool bind_is_origin_key(const char *key);
 // Calls back for every key with its full path ("cluster.node.gpu.memory"; "[]" behind a list), in table order, depth first.
 void bind_list_keys(const bind_row *rows, const char *path,
                     void (*each)(void *owner, const char *path, const bind_row *row), void *owner);

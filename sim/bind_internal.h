@@ -37,7 +37,6 @@ struct bind_reader {
 };
 
 size_t bind_field_size(const bind_row *row);
-bool bind_is_number(bind_type type); // what carries a source
 static inline void *bind_field_of(const bind_row *row, void *out)
 {
     return (char *)out + row->offset;

@@ -6,14 +6,14 @@
 
 enum { SHOWN_KEYS = 12 };
 
-static const bind_row *find_row(const bind_row *rows, const char *key)
+const bind_row *bind_find_row(const bind_row *rows, const char *key)
 {
-    for (; rows->type != BIND_TYPE_END; rows++)
+    for (; rows && rows->type != BIND_TYPE_END; rows++)
         if (strcmp(rows->key, key) == 0) return rows;
     return NULL;
 }
 
-static bool is_origin_key(const char *key)
+bool bind_is_origin_key(const char *key)
 {
     return strcmp(key, "source") == 0 || strcmp(key, "grade") == 0;
 }
@@ -40,10 +40,9 @@ static bool fail_unknown(const bind_reading *k, const bind_row *rows, const doc_
 
 static bool fail_later(const bind_reading *k, const bind_row *row, const doc_pair *pair)
 {
-    static const char reason[] = "not modelled in this version";
     sim_fail(k->error, SIM_EXIT_INPUT, &pair->key_place, "%s: %s",
-             bind_join_path(k->reader->arena, k->scope.path, row->key), reason);
-    if (row->note && strcmp(row->note, reason) != 0) return sim_hint(k->error, "%s", row->note);
+             bind_join_path(k->reader->arena, k->scope.path, row->key), BIND_NOT_MODELLED);
+    if (row->note && strcmp(row->note, BIND_NOT_MODELLED) != 0) return sim_hint(k->error, "%s", row->note);
     return false;
 }
 
@@ -51,9 +50,9 @@ static bool check_keys(const bind_reading *k, const bind_row *rows, const doc_no
 {
     for (uint32_t i = 0; i < node->count; i++) {
         const doc_pair *pair = &node->pairs[i];
-        const bind_row *row = find_row(rows, pair->key);
+        const bind_row *row = bind_find_row(rows, pair->key);
         if (row && row->type == BIND_TYPE_LATER) return fail_later(k, row, pair);
-        if (!row && !(k->scope.in_part && is_origin_key(pair->key))) return fail_unknown(k, rows, pair);
+        if (!row && !(k->scope.in_part && bind_is_origin_key(pair->key))) return fail_unknown(k, rows, pair);
     }
     return true;
 }
@@ -62,13 +61,6 @@ static bool check_keys(const bind_reading *k, const bind_row *rows, const doc_no
 
 static bool read_row(const bind_reading *k, const doc_pair *pair, void *field);
 static void set_absent(bind_reader *r, const bind_row *rows, const sim_place *place, void *out);
-
-static const doc_pair *find_pair(const doc_node *mapping, const char *key)
-{
-    for (uint32_t i = 0; i < mapping->count; i++)
-        if (strcmp(mapping->pairs[i].key, key) == 0) return &mapping->pairs[i];
-    return NULL;
-}
 
 static bool fail_missing(const bind_reading *k, const bind_row *row, const sim_place *place)
 {
@@ -114,7 +106,7 @@ static bool read_mapping(const bind_reading *k, const bind_row *rows, const doc_
     if (scope.in_part && !bind_read_origin(k, node, &scope.origin)) return false;
     for (const bind_row *row = rows; row->type != BIND_TYPE_END; row++) {
         if (row->type == BIND_TYPE_LATER) continue;
-        const doc_pair *pair = find_pair(node, row->key);
+        const doc_pair *pair = document_find_pair(node, row->key);
         if (!pair && row->required) return fail_missing(k, row, &node->place);
         if (!pair) {
             set_row_absent(r, row, &node->place, out);

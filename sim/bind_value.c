@@ -171,7 +171,7 @@ static const doc_node *open_value(const bind_reading *k, const doc_node *mapping
     static const char hint[] = "a number with its source: { value: ..., source: \"...\", grade: measured }";
     for (uint32_t i = 0; i < mapping->count; i++) {
         const char *key = mapping->pairs[i].key;
-        if (strcmp(key, "value") == 0 || strcmp(key, "source") == 0 || strcmp(key, "grade") == 0) continue;
+        if (strcmp(key, "value") == 0 || bind_is_origin_key(key)) continue;
         char shown[WORDS_SHOWN_SIZE];
         sim_fail(k->error, SIM_EXIT_INPUT, &mapping->pairs[i].key_place, "unknown key \"%s\" in %s",
                  words_show(shown, key), k->scope.path);

@@ -39,12 +39,18 @@ bool document_parse(arena *a, const char *name, const char *text, size_t length,
     return true;
 }
 
-doc_node *document_find(const doc_node *mapping, const char *key)
+const doc_pair *document_find_pair(const doc_node *mapping, const char *key)
 {
     if (mapping->kind != DOC_MAPPING) return NULL;
     for (uint32_t i = 0; i < mapping->count; i++)
-        if (strcmp(mapping->pairs[i].key, key) == 0) return mapping->pairs[i].value;
+        if (strcmp(mapping->pairs[i].key, key) == 0) return &mapping->pairs[i];
     return NULL;
+}
+
+doc_node *document_find(const doc_node *mapping, const char *key)
+{
+    const doc_pair *pair = document_find_pair(mapping, key);
+    return pair ? pair->value : NULL;
 }
 
 const char *document_kind_name(doc_kind kind)
@@ -77,6 +83,11 @@ void doc_pairs_add(doc_pairs *pairs, arena *a, const doc_pair *pair)
             text_map_set(pairs->index, pairs->items[i].key, i);
     }
     text_map_set(pairs->index, pair->key, pairs->count - 1);
+}
+
+bool doc_node_is_empty(const doc_node *node)
+{
+    return node->kind == DOC_SCALAR && !node->quoted && !*node->scalar;
 }
 
 doc_node *doc_node_create(doc_load *load, doc_kind kind, const sim_place *place, sim_error *error)

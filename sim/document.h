@@ -58,5 +58,7 @@ bool document_parse(arena *a, const char *name, const char *text, size_t length,
 // argument itself (file "--set"). Makes mappings on the way that do not exist; refuses a path through a scalar or an
 // item beyond the end of a list.
 bool document_set(arena *a, document *doc, const char *argument, sim_error *error);
-doc_node *document_find(const doc_node *mapping, const char *key); // NULL: no such key or no mapping
+const doc_pair *document_find_pair(const doc_node *mapping,
+                                   const char *key);               // NULL: no such key or no mapping
+doc_node *document_find(const doc_node *mapping, const char *key); // its value
 const char *document_kind_name(doc_kind kind);                     // "a single value", "a list", "a mapping"

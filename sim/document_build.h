@@ -37,6 +37,7 @@ void doc_pairs_add(doc_pairs *pairs, arena *a, const doc_pair *pair);
 
 // A zeroed node of height and size one. NULL: the limit is reached, error is set.
 doc_node *doc_node_create(doc_load *load, doc_kind kind, const sim_place *place, sim_error *error);
+bool doc_node_is_empty(const doc_node *node); // a value that was left out
 // Counts child into its parent, which stands at this depth (from 1). Refuses what grows too large or too deep, at where.
 bool doc_node_count_child(doc_node *parent, uint32_t depth, const doc_node *child, const sim_place *where,
                           sim_error *error);

@@ -77,11 +77,6 @@ static bool split(set_path *p)
     return true;
 }
 
-static bool is_empty(const doc_node *node)
-{
-    return node->kind == DOC_SCALAR && !node->quoted && !*node->scalar;
-}
-
 // Says that what the path has reached before this step cannot be entered by it.
 static bool fail_step(const set_path *p, uint32_t number, const doc_node *in)
 {
@@ -100,7 +95,7 @@ static bool fail_step(const set_path *p, uint32_t number, const doc_node *in)
 static doc_node *copy_mapping(set_path *p, uint32_t number, const doc_node *in)
 {
     const set_step *step = &p->steps[number];
-    if (in && !is_empty(in) && in->kind != DOC_MAPPING) {
+    if (in && !doc_node_is_empty(in) && in->kind != DOC_MAPPING) {
         fail_step(p, number, in);
         return NULL;
     }

@@ -323,8 +323,7 @@ static bool build(builder *b)
         b->has_event = false;
         if (!fine) return false;
     }
-    bool empty = !b->root || (b->root->kind == DOC_SCALAR && !b->root->quoted && !*b->root->scalar);
-    if (empty)
+    if (!b->root || doc_node_is_empty(b->root))
         return sim_fail(b->error, SIM_EXIT_INPUT, &(sim_place){ .file = s->file }, "the document is empty");
     return true;
 }

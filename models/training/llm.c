@@ -7,8 +7,6 @@ static const char *const activation_words[] = { "gelu", "swiglu", NULL };
 static const char *const norm_words[] = { "layernorm", "rmsnorm", NULL };
 static const char *const position_words[] = { "learned", "rope", "none", NULL };
 
-#define LATER "not modelled in this version"
-
 // The ranges keep llm_parameters() below 2^63: layers x hidden x (4 x attention width + 3 x ffn) is at most
 // 1e4 x 1e6 x (4e7 + 3e7) = 7e17, and both embeddings are at most 2e14.
 const bind_row llm_binds[] = {
@@ -40,14 +38,14 @@ const bind_row llm_binds[] = {
     BIND_BOOL(llm_def, bias, "bias", BIND_DEFAULT(0, "false"), BIND_NOTE("linear layers carry biases")),
     BIND_BOOL(llm_def, dropout, "dropout", BIND_DEFAULT(0, "false"),
               BIND_NOTE("trained with dropout, whose masks are kept for the backward pass")),
-    BIND_LATER("experts", LATER),
-    BIND_LATER("experts_per_token", LATER),
-    BIND_LATER("shared_experts", LATER),
-    BIND_LATER("sliding_window", LATER),
-    BIND_LATER("latent_attention", LATER),
-    BIND_LATER("parallel_block", LATER),
-    BIND_LATER("predicted_tokens", LATER),
-    BIND_LATER("hf", LATER),
+    BIND_LATER("experts", BIND_NOT_MODELLED),
+    BIND_LATER("experts_per_token", BIND_NOT_MODELLED),
+    BIND_LATER("shared_experts", BIND_NOT_MODELLED),
+    BIND_LATER("sliding_window", BIND_NOT_MODELLED),
+    BIND_LATER("latent_attention", BIND_NOT_MODELLED),
+    BIND_LATER("parallel_block", BIND_NOT_MODELLED),
+    BIND_LATER("predicted_tokens", BIND_NOT_MODELLED),
+    BIND_LATER("hf", BIND_NOT_MODELLED),
     BIND_END,
 };
 
