@@ -42,11 +42,8 @@ static bool build_world(run_context *c)
 {
     arena *a = c->result->arena;
     const trace_level level = c->options->output_path ? (trace_level)c->scenario->run.trace : TRACE_SUMMARY;
-    if (!world_check_memory(c->scenario, &c->result->memory, c->error)) {
-        c->result->has_memory = true;
-        return false;
-    }
-    c->result->has_memory = true;
+    c->result->has_memory = true; // the table by part, whether it fits or not
+    if (!world_check_memory(c->scenario, &c->result->memory, c->error)) return false;
     c->recorder = recorder_create(a);
     const world_options options = {
         .queue = c->options->queue,
@@ -201,8 +198,8 @@ static bool play(run_context *c)
         return true;
     }
     if (outcome == SIM_LIVELOCK)
-        return sim_fail(c->error, SIM_EXIT_BUG, NULL, "livelock: more than %d rounds at %" PRId64 " ps",
-                        SIM_ROUNDS_MAX, sim_now(w->sim));
+        return sim_fail(c->error, SIM_EXIT_BUG, NULL, "livelock: \"%s\" goes on and on at %" PRId64 " ps",
+                        sim_kind_name(w->sim, sim_current(w->sim)->kind), sim_now(w->sim));
     if (!step_player_is_finished(w->player))
         return sim_fail(c->error, SIM_EXIT_NO, NULL, "deadlock: nothing moves any more, and %s",
                         step_player_describe_wait(w->player, waiting, sizeof(waiting)));

@@ -34,11 +34,6 @@ tables *tables_create(arena *a, trace *t)
     return made;
 }
 
-trace *tables_trace(const tables *t)
-{
-    return t->t;
-}
-
 bool tables_wants(const tables *t, table_id table)
 {
     return t->t && trace_wants(t->t, table);

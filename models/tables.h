@@ -273,7 +273,6 @@ typedef struct row_job_loss {
 // What models hold: the trace and the names. The trace may be NULL (no output wanted): then rows go nowhere.
 typedef struct tables tables;
 tables *tables_create(arena *a, trace *t);
-trace *tables_trace(const tables *t);
 bool tables_wants(const tables *t, table_id table); // is it worth making the row?
 // The text's number; the row in "name" is written at its first use. Allocates at first use only.
 name_id tables_name(tables *t, const char *text);

@@ -257,8 +257,3 @@ size_t arena_high_water_bytes(const arena *a)
 {
     return a->high_water;
 }
-
-const char *arena_name(const arena *a)
-{
-    return a->name;
-}

@@ -36,7 +36,6 @@ void arena_release(arena *a, arena_mark_t mark); // everything allocated after t
 
 size_t arena_used_bytes(const arena *a);
 size_t arena_high_water_bytes(const arena *a);
-const char *arena_name(const arena *a);
 
 #define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type), _Alignof(type)))
 #define arena_array(a, type, count) ((type *)arena_alloc_array((a), sizeof(type), (count), _Alignof(type)))

@@ -113,23 +113,6 @@ const sim_place *bind_place_of_sized(const bind_reader *r, const void *field, si
     return map_get(r->latest, (uint64_t)(uintptr_t)field, &index) ? &r->records.items[index].place : NULL;
 }
 
-void bind_moved(bind_reader *r, const void *from, const void *to, size_t size)
-{
-    uint32_t count = r->records.count;
-    for (uint32_t i = 0; i < count; i++) {
-        const bind_record old = r->records.items[i]; // a copy: the array may move
-        uintptr_t offset = (uintptr_t)old.field - (uintptr_t)from;
-        if ((uintptr_t)old.field < (uintptr_t)from || offset >= size) continue;
-        const void *field = (const char *)to + offset;
-        uint32_t copy = bind_add_record(r, field, old.size, &old.place, old.written);
-        if (!old.provenance1) continue;
-        bind_provenance provenance = r->provenance.items[old.provenance1 - 1];
-        provenance.field = field;
-        *array_push(&r->provenance, r->arena) = provenance;
-        r->records.items[copy].provenance1 = r->provenance.count;
-    }
-}
-
 // ---- the list of keys
 
 void bind_list_keys(const bind_row *rows, const char *path,

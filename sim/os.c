@@ -43,12 +43,6 @@ uint64_t os_peak_memory_bytes(void)
     return (uint64_t)usage.ru_maxrss * 1024; // Linux counts in KiB
 }
 
-uint64_t os_memory_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-}
-
 uint32_t os_cores(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -15,7 +15,6 @@ enum {
 double os_wall_s(void); // monotonic
 double os_cpu_s(void);  // of this process
 uint64_t os_peak_memory_bytes(void);
-uint64_t os_memory_bytes(void); // installed; 0: unknown
 uint32_t os_cores(void);
 void os_host_name(char *buffer, size_t size); // "unknown" where it has none that fits
 void os_date_utc(char *buffer, size_t size);  // "2026-11-30T15:06:32Z"

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *const queue_kind_words[] = { "bucket", "radix", "heap", NULL };
+
 struct queue {
     queue_kind kind;
-    uint32_t count, high_water;
+    uint32_t count;
     // Nothing is pending before this time: what the last refusal saw, lowered by each push. It spares a run in many
     // short limits from searching the same far slot at each of them.
     sim_time none_before;
@@ -66,26 +68,11 @@ void queue_destroy(queue *q)
     free(q);
 }
 
-queue_kind queue_kind_of(const queue *q)
-{
-    return q->kind;
-}
-
-const char *queue_kind_name(queue_kind kind)
-{
-    static const char *const names[] = {
-        [QUEUE_BUCKET] = "bucket", [QUEUE_RADIX] = "radix", [QUEUE_HEAP] = "heap"
-    };
-    SIM_ASSERT(kind <= QUEUE_HEAP);
-    return names[kind];
-}
-
 void queue_push(queue *q, uint32_t entry, sim_time time)
 {
     SIM_ASSERT(time >= 0 && entry != QUEUE_NONE);
     q->none_before = time < q->none_before ? time : q->none_before;
     q->count++;
-    q->high_water = q->count > q->high_water ? q->count : q->high_water;
     switch (q->kind) {
     case QUEUE_BUCKET: bucket_push(&q->as.bucket, entry, (uint64_t)time); break;
     case QUEUE_RADIX: radix_push(&q->as.radix, entry, (uint64_t)time); break;
@@ -136,11 +123,6 @@ uint32_t queue_pop(queue *q, sim_time limit, sim_time *time)
 uint32_t queue_count(const queue *q)
 {
     return q->count;
-}
-
-uint32_t queue_high_water(const queue *q)
-{
-    return q->high_water;
 }
 
 void queue_verify(const queue *q)

@@ -15,12 +15,11 @@
 #define QUEUE_NONE UINT32_MAX
 
 typedef enum queue_kind { QUEUE_BUCKET, QUEUE_RADIX, QUEUE_HEAP } queue_kind;
+extern const char *const queue_kind_words[]; // "bucket", "radix", "heap"; ends with NULL
 typedef struct queue queue;
 
 queue *queue_create(queue_kind kind); // owns its memory: queues grow and shrink out of step with arenas
 void queue_destroy(queue *q);
-queue_kind queue_kind_of(const queue *q);
-const char *queue_kind_name(queue_kind kind); // "bucket", "radix", "heap"
 
 void queue_push(queue *q, uint32_t entry, sim_time time); // entry < QUEUE_NONE, not pending; time >= 0
 void queue_cancel(queue *q, uint32_t entry);              // entry must be pending
@@ -30,7 +29,6 @@ void queue_move(queue *q, uint32_t entry, sim_time time); // entry must be pendi
 // pop, which is how the engine finds the end of an instant, and where an earlier refusal already saw so far.
 uint32_t queue_pop(queue *q, sim_time limit, sim_time *time);
 uint32_t queue_count(const queue *q);
-uint32_t queue_high_water(const queue *q);
 // Approves of the whole structure (tests and checked builds); asserts.
 void queue_verify(const queue *q);
 

@@ -121,16 +121,6 @@ bool trace_wants(const trace *t, uint32_t table)
     return t->options.tables[table].level <= t->options.level;
 }
 
-trace_level trace_level_of(const trace *t)
-{
-    return t->options.level;
-}
-
-const char *trace_path(const trace *t)
-{
-    return t->options.path;
-}
-
 bool trace_ok(const trace *t)
 {
     return !sim_failed(&t->failure);

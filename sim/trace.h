@@ -132,8 +132,6 @@ typedef struct trace trace;
 // trace_abandon() first.
 trace *trace_open(arena *a, const trace_options *options, sim_error *error);
 bool trace_wants(const trace *t, uint32_t table); // does the level include this table?
-trace_level trace_level_of(const trace *t);
-const char *trace_path(const trace *t);
 void trace_row(trace *t, uint32_t table,
                const void *row); // does nothing where the level leaves the table out
 bool trace_ok(const trace *t);

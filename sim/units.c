@@ -426,11 +426,6 @@ char *units_format_binary_bytes(double bytes, char *buffer, size_t size)
     return format_four(scaled, names[i], buffer, size);
 }
 
-char *units_format_ps(sim_time time_ps, char *buffer, size_t size)
-{
-    return units_format(UNIT_TIME, units_s_from_ps(time_ps), buffer, size);
-}
-
 char *units_exact(unit_kind kind, double value, char *buffer, size_t size)
 {
     SIM_ASSERT(isfinite(value) && size > 0);

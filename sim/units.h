@@ -40,7 +40,6 @@ bool units_parse_count(const char *text, uint64_t *value, const sim_place *where
 // A number for people: "1.234 ms", "80.0 GB", "451 GB/s", "312 TFLOP/s"; four significant digits. Returns buffer.
 char *units_format(unit_kind kind, double value, char *buffer, size_t size);
 char *units_format_binary_bytes(double bytes, char *buffer, size_t size); // "74.51 GiB"
-char *units_format_ps(sim_time time_ps, char *buffer, size_t size);       // "1.234 ms"
 // A number that units_parse() reads back to the same bits: "4.5e+11 B/s". Returns buffer.
 char *units_exact(unit_kind kind, double value, char *buffer, size_t size);
 const char *units_base(unit_kind kind);    // "s", "B", "B/s", ...; "" for UNIT_NONE

@@ -12,8 +12,6 @@ typedef struct run_command_options {
     int queue; // queue_kind
 } run_command_options;
 
-static const char *const queue_words[] = { "bucket", "radix", "heap", NULL }; // in the order of queue_kind
-
 static const option options[] = {
     OPTION_TEXT(run_command_options, output, 'o', "output", "FILE",
                 "write every detail into this SQLite database"),
@@ -24,7 +22,7 @@ static const option options[] = {
     OPTION_FLAG(run_command_options, verbose, 'v', "verbose",
                 "list the assumed values that the result rests on"),
     OPTION_FLAG(run_command_options, quiet, 'q', "quiet", "print neither summary nor progress"),
-    OPTION_WORD(run_command_options, queue, 0, "queue", NULL, queue_words, "how pending events are kept",
+    OPTION_WORD(run_command_options, queue, 0, "queue", NULL, queue_kind_words, "how pending events are kept",
                 .for_tests = true),
     OPTION_FLAG(run_command_options, reverse_phases, 0, "reverse-phases",
                 "play the events of an instant backwards", .for_tests = true),

@@ -48,7 +48,7 @@ static void try_ps(const char *text)
     SIM_ASSERT(units_parse_ps(buffer, &again_ps, &place, &error) && again_ps == time_ps);
     double seconds = parse_again(UNIT_TIME, text);
     SIM_ASSERT(fabs(units_s_from_ps(time_ps) - seconds) <= 1e-15 * fabs(seconds));
-    units_format_ps(time_ps, buffer, sizeof(buffer));
+    units_format(UNIT_TIME, units_s_from_ps(time_ps), buffer, sizeof(buffer));
 }
 
 static void try_whole(const char *text)

@@ -565,7 +565,7 @@ static void results_do_not_depend_on_the_order(void **state)
                     uint64_t got = play_program(seeds[i], (collective_grain)grain, reverse, &options, other);
                     if (got != want)
                         fail_msg("seed %" PRIu64 ", %s, reverse %d: digest %016" PRIx64 ", want %016" PRIx64,
-                                 seeds[i], queue_kind_name(queues[q]), reverse, got, want);
+                                 seeds[i], queue_kind_words[queues[q]], reverse, got, want);
                     assert_same_results(first, other);
                 }
         }

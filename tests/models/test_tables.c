@@ -227,7 +227,6 @@ static void names_are_written_once(void **state)
     assert_int_equal(tables_name(o.t, "forward"), 1);
     assert_true(tables_wants(o.t, TABLE_LANE));
     assert_false(tables_wants(o.t, TABLE_SPAN));
-    assert_ptr_equal(tables_trace(o.t), o.trace);
     close_well(&o);
     assert_string_equal(query("run.db", "SELECT * FROM name"), "1|forward\n2|backward");
 }

@@ -411,12 +411,6 @@ static void places_are_known(void **state)
     assert_place(bind_place_of(r, &o->delay_ps), file, 1, 1);                     // a default
     assert_place(bind_place_of(r, (const char *)&o->part.rate_Bps), file, 8, 18); // through another type
     assert_null(bind_place_of(r, &f.doc));
-
-    outer moved = *o;
-    bind_moved(f.reader, o, &moved, sizeof moved);
-    assert_place(bind_place_of(r, &moved.first.share), file, 6, 3);
-    assert_place(bind_place_of(r, &moved.part), file, 8, 1);
-    assert_place(bind_place_of(r, &o->part), file, 8, 1);
     arena_destroy(f.a);
 }
 
@@ -461,10 +455,6 @@ static void sources_are_recorded(void **state)
     assert_int_equal(bind_reader_provenance(r)->items[1].place.line, 2);
     assert_int_equal(bind_reader_provenance(r)->items[1].place.column, 16);
 
-    thing moved = f.value.part;
-    bind_moved(f.reader, &f.value.part, &moved, sizeof moved);
-    assert_int_equal(bind_reader_provenance(r)->count, 11);
-    assert_provenance(r, 8, &moved.rate_Bps, "part.rate", "2 B/s", "mine", GRADE_NONE);
     assert_string_equal(bind_grade_name(GRADE_NONE), "");
     arena_destroy(f.a);
 }

@@ -256,7 +256,6 @@ static void knows_the_machine(void **state)
     assert_true(os_wall_s() >= wall_s && os_cpu_s() >= cpu_s && cpu_s > 0.0);
     assert_true(os_cores() >= 1);
     assert_true(os_peak_memory_bytes() > 500000 && os_peak_memory_bytes() < UINT64_C(1) << 50);
-    assert_true(os_memory_bytes() == 0 || os_memory_bytes() > os_peak_memory_bytes());
     char text[256];
     os_host_name(text, sizeof text);
     assert_true(strlen(text) > 0);

@@ -125,7 +125,7 @@ static bool rig_pop(rig *r, sim_time limit)
     for (int k = 0; k < KINDS; k++) {
         sim_time time = -1;
         uint32_t got = queue_pop(r->queues[k], limit, &time);
-        if (got != want || time != want_time) print_error("%s differs\n", queue_kind_name(kinds[k]));
+        if (got != want || time != want_time) print_error("%s differs\n", queue_kind_words[kinds[k]]);
         assert_int_equal(got, want);
         assert_int_equal(time, want_time);
     }
@@ -195,7 +195,6 @@ static void queues_agree_on_random_trace(void **unused)
         for (int k = 0; k < KINDS; k++) {
             queue_verify(r->queues[k]);
             assert_int_equal(queue_count(r->queues[k]), 0);
-            assert_int_equal(queue_high_water(r->queues[k]), queue_high_water(r->queues[0]));
         }
         // A trace that never pops or never refuses would prove nothing.
         assert_true(popped > c->operations / 100);
@@ -302,8 +301,6 @@ static void ends_of_the_time_axis(void **unused)
         assert_pops(q, SIM_TIME_MAX - 1, QUEUE_NONE, 0);
         assert_pops(q, SIM_TIME_MAX, 0, SIM_TIME_MAX);
         assert_pops(q, SIM_TIME_MAX, 3, SIM_TIME_MAX);
-        assert_int_equal(queue_high_water(q), 5);
-        assert_int_equal(queue_kind_of(q), kinds[k]);
         queue_destroy(q);
     }
 }
@@ -373,9 +370,9 @@ static void generations_of_the_radix_heap_come_round(void **unused)
 static void names_of_the_kinds(void **unused)
 {
     (void)unused;
-    assert_string_equal(queue_kind_name(QUEUE_BUCKET), "bucket");
-    assert_string_equal(queue_kind_name(QUEUE_RADIX), "radix");
-    assert_string_equal(queue_kind_name(QUEUE_HEAP), "heap");
+    assert_string_equal(queue_kind_words[QUEUE_BUCKET], "bucket");
+    assert_string_equal(queue_kind_words[QUEUE_RADIX], "radix");
+    assert_string_equal(queue_kind_words[QUEUE_HEAP], "heap");
 }
 
 int main(void)
