@@ -128,7 +128,7 @@ static void describe_kernels(recorder *r)
             const kernel_use *use = &costs->kernels[k];
             tables_write_kernel(r->tables, &(row_kernel){ .kernel_id = id++,
                                                           .name = use->shape.name,
-                                                          .class = kernels_class_words[use->shape.class],
+                                                          .class = kernel_class_words[use->shape.class],
                                                           .dtype = dtype_words[use->shape.type],
                                                           .gpu = w->scenario->cluster.node.gpu.name,
                                                           .batch = use->shape.batch,

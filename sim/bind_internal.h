@@ -17,8 +17,7 @@ typedef struct bind_scope {
 } bind_scope;
 
 typedef struct bind_record { // one field of a bound struct
-    const void *field;
-    size_t size; // a struct and its first field differ by it
+    size_t size;             // a struct and its first field differ by it
     sim_place place;
     bool written;         // false: a default, and place is that of the mapping
     uint32_t provenance1; // index + 1; 0: none

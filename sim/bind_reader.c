@@ -89,7 +89,7 @@ uint32_t bind_add_record(bind_reader *r, const void *field, size_t size, const s
     uint32_t older, index = r->records.count;
     bool has_older = map_get(r->latest, (uint64_t)(uintptr_t)field, &older);
     *array_push(&r->records, r->arena) = (bind_record){
-        .field = field, .size = size, .place = *place, .written = written, .older1 = has_older ? older + 1 : 0
+        .size = size, .place = *place, .written = written, .older1 = has_older ? older + 1 : 0
     };
     map_set(r->latest, (uint64_t)(uintptr_t)field, index);
     return index;

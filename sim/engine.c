@@ -69,8 +69,8 @@ sim *sim_create(arena *a, const sim_options *options)
         s->lists[phase] = (sim_list){ QUEUE_NONE, QUEUE_NONE };
     s->slots = arena_array(a, sim_slot, FIRST_POOL);
     sim_add_slots(s, 0, FIRST_POOL);
-    s->pending = queue_create(options ? options->queue
-                                      : QUEUE_BUCKET); // last: an arena that ends must not leak it
+    // Last: an arena that ends must not leak it.
+    s->pending = queue_create(options ? options->queue : QUEUE_BUCKET);
     return s;
 }
 

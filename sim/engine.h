@@ -35,8 +35,8 @@ typedef struct sim_event {
     uint32_t reserved; // 0
 } sim_event;
 
-typedef struct
-    sim_handle { // names a pending event; {0} is none. Stale once the event has been handled or cancelled
+// Names a pending event; {0} is none. Stale once the event has been handled or cancelled.
+typedef struct sim_handle {
     uint32_t index1, generation;
 } sim_handle;
 
@@ -52,7 +52,7 @@ typedef struct sim_options {
 // lives, the arena must not be released to an earlier mark. options NULL: defaults.
 sim *sim_create(arena *a, const sim_options *options);
 void sim_destroy(sim *s); // the queue's memory; the rest goes with the arena. NULL is fine
-uint16_t sim_add_kind(sim *s, const char *name, sim_phase phase, sim_handler *handle, void *owner);
+uint16_t sim_add_kind(sim *s, const char *name, sim_phase phase, sim_handler *handler, void *owner);
 
 sim_time sim_now(const sim *s); // the instant being handled, or the last one that was
 // time >= now, asserted.

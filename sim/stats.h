@@ -10,11 +10,11 @@ typedef struct stats_running { // Welford's recurrence; zero-initialise
 } stats_running;
 void stats_add(stats_running *r, double value);
 double stats_variance(const stats_running *r); // of the sample, n - 1; NAN below two observations
-double stats_half_width(const stats_running *r,
-                        double confidence); // Student's t interval of the mean; NAN below two
+// Half of Student's t interval of the mean at this confidence, in (0, 1); NAN below two observations.
+double stats_half_width(const stats_running *r, double confidence);
 
-typedef struct
-    stats_level { // a piecewise constant quantity over time; zero-initialise with stats_level_start()
+// A piecewise constant quantity over time; stats_level_start() initialises it.
+typedef struct stats_level {
     sim_time since, start;
     double value;
     double area; // value x ticks, compensated
@@ -25,8 +25,8 @@ void stats_level_start(stats_level *l, sim_time now, double value);
 void stats_level_set(stats_level *l, sim_time now, double value);
 double stats_level_mean(const stats_level *l, sim_time now); // NAN when no time has passed
 
-double stats_quantile(double *values, uint32_t count,
-                      double fraction); // sorts values; NAN when empty (GSL, type 7)
+// Sorts values; NAN when there are none (GSL, type 7).
+double stats_quantile(double *values, uint32_t count, double fraction);
 
 typedef struct stats_histogram stats_histogram; // logarithmic bins
 stats_histogram *stats_histogram_create(arena *a, double least, double greatest, uint32_t bins);

@@ -103,8 +103,8 @@ typedef struct trace_options {
     int32_t application_id, user_version;
     const trace_table *tables; // these declarations live as long as the trace
     uint32_t table_count;      // a table's id is its index
-    const char *dictionary;    // the table that explains all others, declared with the columns of
-                               // trace_dictionary_row; filled here
+    // The table that explains all others, declared with the columns of trace_dictionary_row; filled here.
+    const char *dictionary;
     const trace_view *views;
     uint32_t view_count;
     const trace_index *indexes;
@@ -117,8 +117,8 @@ typedef struct trace_dictionary_row {
     const char *explanation;
 } trace_dictionary_row;
 
-// Estimate before anything is created: more than 20 M rows or 2 GB is refused, naming the level that fits
-// (exit 2).
+// Estimate before anything is created: more than 20 M rows or 2 GB is refused, naming the level that
+// fits (exit 2).
 typedef struct trace_estimate {
     uint64_t rows[TRACE_LEVELS]; // rows a run at exactly this level would write, all lower levels included
 } trace_estimate;
@@ -135,11 +135,10 @@ bool trace_wants(const trace *t, uint32_t table); // does the level include this
 void trace_row(trace *t, uint32_t table,
                const void *row); // does nothing where the level leaves the table out
 bool trace_ok(const trace *t);
-bool trace_error_of(const trace *t,
-                    sim_error *error);       // true: no failure; else copies the first one, returns false
-uint64_t trace_rows_written(const trace *t); // after a failure: those that were committed
-void trace_commit(trace *t);                 // now
-void trace_commit_if_due(trace *t);          // if a second has passed since the last commit
+bool trace_error_of(const trace *t, sim_error *error); // true: no failure; else copies the first one
+uint64_t trace_rows_written(const trace *t);           // after a failure: those that were committed
+void trace_commit(trace *t);                           // now
+void trace_commit_if_due(trace *t);                    // if a second has passed since the last commit
 
 typedef struct trace_value { // for an update: what its ?1, ?2, ... stand for
     enum { TRACE_NULL_VALUE, TRACE_INTEGER_VALUE, TRACE_REAL_VALUE, TRACE_TEXT_VALUE } type;

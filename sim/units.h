@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int64_t
-    sim_time; // ticks; 1 ps in a step simulation, 1 us in a job simulation. Names say which: _ps, _us
+// Ticks: 1 ps in a step simulation, 1 us in a job simulation. Names say which: _ps, _us.
+typedef int64_t sim_time;
 #define SIM_TIME_MAX INT64_MAX
 #define PS_PER_NS INT64_C(1000)
 #define PS_PER_US INT64_C(1000000)

@@ -53,10 +53,10 @@ json_writer json_make(FILE *out);
 void json_object(json_writer *j, const char *key);
 void json_array(json_writer *j, const char *key);
 void json_close(json_writer *j); // the latest one; at the top a newline follows
-void json_text(json_writer *j, const char *key,
-               const char *text); // NULL: null. What is no UTF-8 becomes U+FFFD
-void json_number(json_writer *j, const char *key,
-                 double value); // shortest text that reads back; not finite: null
+// NULL: null. What is no UTF-8 becomes U+FFFD.
+void json_text(json_writer *j, const char *key, const char *text);
+// The shortest text that reads back; not finite: null.
+void json_number(json_writer *j, const char *key, double value);
 void json_count(json_writer *j, const char *key, uint64_t value);
 void json_integer(json_writer *j, const char *key, int64_t value);
 void json_bool(json_writer *j, const char *key, bool value);

@@ -15,8 +15,8 @@ typedef union part {
 typedef struct folder {
     const char *name;
     bind_row row; // as if a scenario named an entry
-    bool (*complete)(part *p, const bind_reader *r,
-                     sim_error *error); // what its reader does besides; NULL: nothing
+    // What its reader does besides; NULL: nothing.
+    bool (*complete)(part *p, const bind_reader *r, sim_error *error);
     const char *(*describe)(arena *a, const part *p);
 } folder;
 

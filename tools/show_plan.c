@@ -137,7 +137,7 @@ static void print_buckets(arena *a, const world *w)
     if (!w->program.collectives.count) return;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t i = 0, end; i < costs->bucket_count; i = end) {
-        const bucket *first = &costs->buckets[i];
+        const gradient_bucket *first = &costs->buckets[i];
         for (end = i + 1; end < costs->bucket_count && costs->buckets[end].elements == first->elements;)
             end++;
         const uint32_t from = first->piece + 1, to = costs->buckets[end - 1].piece + 1;

@@ -19,8 +19,8 @@ extern const char *const collective_protocol_words[]; // "ll", "ll128", "simple"
 typedef struct protocol_terms {    // one protocol of the ring algorithm
     sim_time base_ps;              // once per collective
     sim_time hop_ps[LINK_CLASSES]; // per hop, by the widest class of link it crosses
-    double
-        payload_ratio; // payload per byte on the wire: LL 1/2 (flag beside each word), LL128 120/128, Simple 1
+    // Payload per byte on the wire: LL 1/2 (a flag beside each word), LL128 120/128, Simple 1.
+    double payload_ratio;
 } protocol_terms;
 
 typedef struct collective_terms {

@@ -20,8 +20,8 @@ typedef struct shape {
     uint32_t plan;
     bool opened; // not only asked about
     collective_choice choice;
-    network_edge
-        *edges; // one per edge of the plan. Latency and bytes of all steps; messages: latency of one step
+    // One per edge of the plan. Latency and bytes of all steps; messages: latency of one step.
+    network_edge *edges;
     uint64_t payload_bytes, network_bytes;
 } shape;
 

@@ -41,8 +41,8 @@ typedef struct collective_result { // what the owner is told, and what the trace
     collective_protocol protocol;
     collective_grain grain;
     uint32_t ranks, multiplicity;
-    uint64_t bytes,
-        wire_bytes; // wire: payload over all edges of one instance; the protocol's flags are not in it
+    uint64_t bytes;
+    uint64_t wire_bytes; // payload over all edges of one instance; the protocol's flags are not in it
     sim_time first_arrival_ps, last_arrival_ps, end_ps;
     uint32_t last_member; // position of the last to arrive; ties: the least position
 } collective_result;
@@ -69,8 +69,8 @@ typedef struct collectives_options {
 collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options);
 group_id collectives_add_group(collectives *c, const group_def *def);
 uint32_t collectives_group_count(const collectives *c);
-const group_def *collectives_group(const collectives *c,
-                                   group_id g); // valid until the next collectives_add_group()
+// Valid until the next collectives_add_group().
+const group_def *collectives_group(const collectives *c, group_id g);
 // An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
 // ends in the instant in which its member arrives (still an event).
 uint32_t collective_open(collectives *c, const collective_request *request);
@@ -82,10 +82,10 @@ double collective_predict_s(collectives *c, const collective_request *request);
 
 typedef struct collectives_counters {
     uint64_t played, messages; // instances ended; transfers asked of the network
-    uint64_t plans,
-        plan_hits; // plans built; instances opened beyond the first of each (kind, group, bytes, protocol)
-    uint64_t
-        network_bytes; // of all ended instances, flags included, x multiplicity: what the network delivered for them
+    uint64_t plans;            // built
+    uint64_t plan_hits;        // instances opened beyond the first of each (kind, group, bytes, protocol)
+    // Of all ended instances, flags included, x multiplicity: what the network delivered for them.
+    uint64_t network_bytes;
 } collectives_counters;
 collectives_counters collectives_counters_of(const collectives *c);
 uint32_t collectives_open_count(const collectives *c); // instances not yet ended (deadlock reports)

@@ -5,7 +5,7 @@
 
 typedef struct cached_rings {
     ring_set rings;
-    uint32_t next; // with the same hash key, or UINT32_MAX
+    uint32_t next; // with the same hash key, or NO_ID
 } cached_rings;
 
 ARRAY_OF(cached_plan, cached_plan_array);
@@ -51,10 +51,10 @@ static bool same_rings(const ring_set *a, const ring_set *b)
 uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
 {
     const uint64_t key = rings_key(rings);
-    uint32_t first = UINT32_MAX;
+    uint32_t first = NO_ID;
     map_get(c->rings_by_key, key, &first);
     *added = false;
-    for (uint32_t i = first; i != UINT32_MAX; i = c->rings.items[i].next)
+    for (uint32_t i = first; i != NO_ID; i = c->rings.items[i].next)
         if (same_rings(&c->rings.items[i].rings, rings)) return i;
     *added = true;
     *array_push(&c->rings, c->arena) = (cached_rings){ .rings = *rings, .next = first };
@@ -131,11 +131,11 @@ static void build_followers(arena *a, cached_plan *c)
 uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, uint64_t bytes)
 {
     SIM_ASSERT(rings < c->rings.count);
-    if (kind == COLLECTIVE_SEND_RECV) rings = UINT32_MAX;
+    if (kind == COLLECTIVE_SEND_RECV) rings = NO_ID;
     uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60;
-    uint32_t first = UINT32_MAX;
+    uint32_t first = NO_ID;
     map_get(c->by_key, key, &first);
-    for (uint32_t i = first; i != UINT32_MAX; i = c->plans.items[i].next) {
+    for (uint32_t i = first; i != NO_ID; i = c->plans.items[i].next) {
         const cached_plan *p = &c->plans.items[i];
         if (p->plan.kind == kind && p->rings == rings && p->plan.bytes == bytes) return i;
     }

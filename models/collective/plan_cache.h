@@ -8,6 +8,7 @@
 // would each have the whole link on a network without contention, and m rings would be m times too fast there.
 #pragma once
 #include "models/collective/plan.h"
+#include "models/ids.h"
 
 // What one instance keeps per transfer while it is played.
 typedef struct plan_state {
@@ -19,7 +20,7 @@ typedef struct plan_state {
 typedef struct cached_plan {
     plan plan;
     uint32_t rings;            // as plan_cache_add_rings() numbered them
-    uint32_t next;             // with the same hash key, or UINT32_MAX
+    uint32_t next;             // with the same hash key, or NO_ID
     uint32_t transfer_count;   // 0 in the streams grain
     uint32_t *first_messages;  // transfer_count + 1: where the messages of a transfer begin
     uint8_t *waits;            // per transfer: its number of predecessors

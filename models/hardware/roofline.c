@@ -5,6 +5,8 @@
 #include <gsl/gsl_interp.h>
 #include <math.h>
 
+const char *const kernel_class_words[] = { "matmul", "attention-forward", "attention-backward", "elementwise",
+                                           NULL };
 const char *const kernel_bound_words[] = { "tensor-core", "hbm", "launch", "vector", NULL };
 
 // A catalogue curve over log10 x. GSL's linear interpolation keeps no state of its own, so that its object, which is

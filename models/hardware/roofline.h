@@ -23,6 +23,8 @@ typedef enum kernel_class {
     KERNEL_ATTENTION_BACKWARD,
     KERNEL_ELEMENTWISE
 } kernel_class;
+extern const char
+    *const kernel_class_words[]; // "matmul", "attention-forward", "attention-backward", "elementwise", NULL
 typedef enum kernel_bound { BOUND_TENSOR_CORE, BOUND_HBM, BOUND_LAUNCH, BOUND_VECTOR } kernel_bound;
 extern const char *const kernel_bound_words[]; // "tensor-core", "hbm", "launch", "vector", NULL
 
@@ -30,9 +32,9 @@ typedef struct kernel_shape {
     const char *name; // "attention.qkv", a literal
     kernel_class class;
     dtype type;
-    uint64_t batch, m, n,
-        k; // matmul: batch products m x k by k x n; attention: batch b x heads, m = n = length, k = head size;
-           // elementwise: m elements, n = k = 1
+    // matmul: batch products m x k by k x n; attention: batch b x heads, m = n = length, k = head size; elementwise: m
+    // elements, n = k = 1.
+    uint64_t batch, m, n, k;
     double flop;       // really executed
     double bytes;      // least traffic with the memory
     uint32_t launches; // of the host

@@ -13,9 +13,6 @@
 #include "models/training/kernel_list.h"
 #include <math.h>
 
-const char *const kernels_class_words[] = { "matmul", "attention-forward", "attention-backward",
-                                            "elementwise" };
-
 uint64_t kernel_list_product(uint64_t x, uint64_t y)
 {
     uint64_t product;

@@ -21,8 +21,6 @@ typedef struct kernel_array {
     uint32_t host_calls;
 } kernel_array;
 
-extern const char *const kernels_class_words[]; // by kernel_class: "matmul", "attention-forward", ...
-
 typedef enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL } recompute_kind;
 typedef enum attention_kind { ATTENTION_FLASH, ATTENTION_UNFUSED } attention_kind;
 typedef enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_SGD } optimizer_kind; // SGD with momentum
@@ -34,8 +32,8 @@ typedef struct kernel_settings {
     int attention;       // attention_kind
     uint32_t tensor;     // t
     bool sequence_parallel;
-    bool
-        fused; // norms, activation, rotary, softmax and gradient accumulation fused (else operation by operation)
+    // Norms, activation, rotary, softmax and gradient accumulation fused; else operation by operation.
+    bool fused;
 } kernel_settings;
 
 void kernels_layer_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
@@ -46,8 +44,8 @@ void kernels_layer_recompute(const llm_def *m, const kernel_settings *s, int rec
                              kernel_array *out);
 void kernels_embedding_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
 void kernels_embedding_backward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
-void kernels_head_forward(const llm_def *m, const kernel_settings *s, arena *a,
-                          kernel_array *out); // final norm, logits, loss
+// Final norm, logits, loss.
+void kernels_head_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
 void kernels_head_backward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
 // The step of the optimizer on the parameters of this GPU (its shard with ZeRO): norm and clipping of the gradients
 // (gradient_bytes per element), states and master weights in fp32, the training copy (parameter_bytes) written. With

@@ -2,6 +2,9 @@
 #include "models/training/pass.h"
 #include "sim/check.h"
 
+ARRAY_OF(kernel_use, kernel_use_array);
+ARRAY_OF(gradient_bucket, gradient_bucket_array);
+
 // A kernel list with its times, played once per layer (or once per pass).
 typedef struct timed_list {
     kernel_array kernels;
@@ -14,10 +17,7 @@ typedef struct builder {
     const roofline *gpu;
     const pass_settings *settings;
     sim_error *error;
-    struct {
-        kernel_use *items;
-        uint32_t count, capacity;
-    } uses;
+    kernel_use_array uses;
 } builder;
 
 static bool same_shape(const kernel_shape *x, const kernel_shape *y)
@@ -134,15 +134,12 @@ static bool build_forward(builder *b, pass_costs *out)
 // Gradients fill buckets in the order in which the backward pass makes them: head, layers from the last, embedding.
 typedef struct bucket_filler {
     uint64_t capacity, filled; // elements
-    struct {
-        bucket *items;
-        uint32_t count, capacity;
-    } buckets;
+    gradient_bucket_array buckets;
 } bucket_filler;
 
 static void bucket_push(builder *b, bucket_filler *f, uint64_t elements, uint32_t piece)
 {
-    *array_push(&f->buckets, b->a) = (bucket){ .elements = elements, .piece = piece };
+    *array_push(&f->buckets, b->a) = (gradient_bucket){ .elements = elements, .piece = piece };
     f->filled -= elements;
 }
 

@@ -18,10 +18,10 @@ typedef struct work {
     uint32_t kernels; // launches
 } work;
 
-typedef struct bucket { // gradients reduced by one collective
+typedef struct gradient_bucket { // gradients reduced by one collective
     uint64_t elements;
     uint32_t piece; // index of the backward piece after which it is full
-} bucket;
+} gradient_bucket;
 
 typedef struct kernel_use { // a distinct kernel and how often one GPU runs it in a step
     kernel_shape shape;
@@ -35,7 +35,7 @@ typedef struct pass_costs {
     work backward;                    // one micro-batch, recompute included
     work *pieces;                     // the same backward cut at bucket boundaries; the sum is backward
     uint32_t piece_count;
-    bucket *buckets;
+    gradient_bucket *buckets;
     uint32_t bucket_count;
     work optimizer;
     kernel_use *kernels;

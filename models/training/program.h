@@ -34,19 +34,14 @@ typedef struct program_edge {
     uint32_t before, after; // operations
 } program_edge;
 
+ARRAY_OF(program_op, program_op_array);
+ARRAY_OF(program_collective, program_collective_array);
+ARRAY_OF(program_edge, program_edge_array);
+
 typedef struct program {
-    struct {
-        program_op *items;
-        uint32_t count, capacity;
-    } ops;
-    struct {
-        program_edge *items;
-        uint32_t count, capacity;
-    } edges;
-    struct {
-        program_collective *items;
-        uint32_t count, capacity;
-    } collectives;
+    program_op_array ops;
+    program_edge_array edges;
+    program_collective_array collectives;
 } program;
 
 typedef struct program_settings {

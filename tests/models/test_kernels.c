@@ -475,7 +475,7 @@ static void products_obey_the_formula(void **state)
                 const kernel_shape *k = &lists[i]->items[j];
                 assert_true(k->flop > 0 && k->bytes > 0 && k->launches > 0);
                 assert_true(k->batch > 0 && k->m > 0 && k->n > 0 && k->k > 0);
-                assert_non_null(kernels_class_words[k->class]);
+                assert_non_null(kernel_class_words[k->class]);
             }
         arena_release(a, mark);
     }
@@ -484,10 +484,10 @@ static void products_obey_the_formula(void **state)
 static void classes_have_words(void **state)
 {
     (void)state;
-    assert_string_equal(kernels_class_words[KERNEL_MATMUL], "matmul");
-    assert_string_equal(kernels_class_words[KERNEL_ATTENTION_FORWARD], "attention-forward");
-    assert_string_equal(kernels_class_words[KERNEL_ATTENTION_BACKWARD], "attention-backward");
-    assert_string_equal(kernels_class_words[KERNEL_ELEMENTWISE], "elementwise");
+    assert_string_equal(kernel_class_words[KERNEL_MATMUL], "matmul");
+    assert_string_equal(kernel_class_words[KERNEL_ATTENTION_FORWARD], "attention-forward");
+    assert_string_equal(kernel_class_words[KERNEL_ATTENTION_BACKWARD], "attention-backward");
+    assert_string_equal(kernel_class_words[KERNEL_ELEMENTWISE], "elementwise");
 }
 
 // Wider numbers move more bytes and the same FLOP; operation by operation never moves less.

@@ -93,7 +93,7 @@ struct bucket_case {
     uint64_t bucket_bytes;
     bool tied;
     uint32_t pieces, count;
-    bucket want[8];
+    gradient_bucket want[8];
 };
 // The backward pass fills buckets from the head (16,448; tied: 64) over three layers (30,848 each) to the embedding (16,384).
 static const struct bucket_case buckets[] = {

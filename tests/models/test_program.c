@@ -5,10 +5,11 @@
 #include "sim/graph.h"
 
 // Two buckets are full after the first of three pieces, none after the second, one after the third.
-static const bucket three_buckets[] = { { 7001, 0 }, { 7002, 0 }, { 411, 2 } };
-static const pass_costs costs = {
-    .pieces = (work[3]){ { 0 } }, .piece_count = 3, .buckets = (bucket *)three_buckets, .bucket_count = 3
-};
+static const gradient_bucket three_buckets[] = { { 7001, 0 }, { 7002, 0 }, { 411, 2 } };
+static const pass_costs costs = { .pieces = (work[3]){ { 0 } },
+                                  .piece_count = 3,
+                                  .buckets = (gradient_bucket *)three_buckets,
+                                  .bucket_count = 3 };
 
 struct op_want {
     op_kind kind;

@@ -88,11 +88,11 @@ static work work_of(sim_time duration, const times *t)
 static void fill_costs(arena *a, const play_options *o, const times *t, pass_costs *out)
 {
     work *pieces = arena_array(a, work, 2);
-    bucket *buckets = arena_array(a, bucket, 2);
+    gradient_bucket *buckets = arena_array(a, gradient_bucket, 2);
     for (uint32_t i = 0; i < 2; i++) {
         pieces[i] = work_of(t->piece[i], t);
         pieces[i].recompute_ps = t->recompute;
-        buckets[i] = (bucket){ .elements = o->elements[i], .piece = i };
+        buckets[i] = (gradient_bucket){ .elements = o->elements[i], .piece = i };
     }
     *out = (pass_costs){ .forward = work_of(t->forward, t),
                          .pieces = pieces,
