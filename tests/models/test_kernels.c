@@ -2,6 +2,7 @@
 #include "tests/support/near.h"
 
 #include "models/training/kernels.h"
+#include "tests/support/llms.h"
 
 static const llm_def gpt = {
     .name = "gpt",
@@ -20,21 +21,6 @@ static const llm_def gpt = {
     .bias = true,
     .dropout = true,
 };
-static const llm_def llama3_8b = {
-    .name = "llama3-8b",
-    .layers = 32,
-    .hidden = 4096,
-    .heads = 32,
-    .kv_heads = 8,
-    .head_size = 128,
-    .ffn = 14336,
-    .vocabulary = 128256,
-    .max_sequence = 8192,
-    .activation = ACTIVATION_SWIGLU,
-    .norm = NORM_RMSNORM,
-    .position = POSITION_ROPE,
-};
-
 typedef void lower(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
 
 static int make_arena(void **state)

@@ -2,6 +2,7 @@
 #include "tests/support/near.h"
 
 #include "models/training/memory_need.h"
+#include "tests/support/llms.h"
 
 static const llm_def gpt_22b = {
     // of Korthikanti et al. 2022
@@ -20,49 +21,6 @@ static const llm_def gpt_22b = {
     .bias = true,
     .dropout = true,
 };
-static const llm_def gpt3_2_7b = {
-    .layers = 32,
-    .hidden = 2560,
-    .heads = 32,
-    .kv_heads = 32,
-    .head_size = 80,
-    .ffn = 10240,
-    .vocabulary = 50257,
-    .max_sequence = 2048,
-    .activation = ACTIVATION_GELU,
-    .norm = NORM_LAYERNORM,
-    .position = POSITION_LEARNED,
-    .tied_embeddings = true,
-    .bias = true,
-    .dropout = true,
-};
-static const llm_def llama3_8b = {
-    .layers = 32,
-    .hidden = 4096,
-    .heads = 32,
-    .kv_heads = 8,
-    .head_size = 128,
-    .ffn = 14336,
-    .vocabulary = 128256,
-    .max_sequence = 8192,
-    .activation = ACTIVATION_SWIGLU,
-    .norm = NORM_RMSNORM,
-    .position = POSITION_ROPE,
-};
-static const llm_def llama3_70b = {
-    .layers = 80,
-    .hidden = 8192,
-    .heads = 64,
-    .kv_heads = 8,
-    .head_size = 128,
-    .ffn = 28672,
-    .vocabulary = 128256,
-    .max_sequence = 8192,
-    .activation = ACTIVATION_SWIGLU,
-    .norm = NORM_RMSNORM,
-    .position = POSITION_ROPE,
-};
-
 static memory_settings settings(uint64_t micro_batch, uint64_t length, uint32_t layers, int attention)
 {
     return (memory_settings){

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#define _POSIX_C_SOURCE 200809L // a catalogue of its own in a temporary directory, and the environment
-#include "tests/support/near.h"
+#include "tests/support/scratch.h"
 
 #include "models/part.h"
 #include "sim/array.h"
 #include "tests/support/text.h"
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 // ---- parts of no hardware: a wheel; a cart that has wheels
 
@@ -377,31 +373,21 @@ static void the_catalogue_is_found(void **state)
 
 // ---- a catalogue in a temporary directory, which becomes the current one
 
+static void *place; // not the group's state, which would stand in for that of each row
+
 static int write_catalogue(void **state)
 {
     (void)state;
-    char directory[] = "/tmp/test_part.XXXXXX";
-    if (!mkdtemp(directory) || chdir(directory) != 0) return -1;
-    static const char *const folders[] = { "catalogue", "catalogue/wheels", "catalogue/carts" };
-    for (size_t i = 0; i < ARRAY_COUNT(folders); i++)
-        if (mkdir(folders[i], 0700) != 0) return -1;
-    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-        FILE *out = fopen(files[i].path, "w");
-        if (!out || fputs(files[i].text, out) == EOF || fclose(out) != 0) return -1;
-    }
+    if (scratch_enter(&place) != 0) return -1;
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++)
+        scratch_write(files[i].path, files[i].text);
     return 0;
 }
 
 static int remove_catalogue(void **state)
 {
     (void)state;
-    char directory[256];
-    for (size_t i = 0; i < ARRAY_COUNT(files); i++)
-        remove(files[i].path);
-    remove("catalogue/wheels");
-    remove("catalogue/carts");
-    remove("catalogue");
-    return getcwd(directory, sizeof directory) ? remove(directory) : -1;
+    return scratch_leave(&place);
 }
 
 int main(void)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#define _POSIX_C_SOURCE 200809L
-#include "tests/support/near.h"
+#include "tests/support/database.h"
 
 #include "models/run.h"
-#include "tests/support/database.h"
 #include "tests/support/random.h"
 #include "tests/support/text.h"
 #include <inttypes.h>
@@ -33,7 +31,7 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void prepare(bench *b, const scratch *place, const char *text)
+static void prepare(bench *b, const scratch_folder *place, const char *text)
 {
     memset(b, 0, sizeof *b);
     snprintf(b->catalogue, sizeof b->catalogue, "%s/models/catalogue", place->before);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#define _POSIX_C_SOURCE 200809L
-#include "tests/support/near.h"
+#include "tests/support/database.h"
 
 #include "models/tables.h"
 #include "sim/array.h"
-#include "tests/support/database.h"
 
 // The list of DESIGN.md 12, in its order.
 static const char *const listed[] = { "run",         "run_env",      "name",       "part",       "rank",

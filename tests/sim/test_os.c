@@ -1,49 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#define _POSIX_C_SOURCE 200809L
-#include "tests/support/near.h"
+#include "tests/support/scratch.h"
 
 #include "sim/array.h"
 #include "sim/os.h"
 #include "tests/support/text.h"
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-// Each test that needs files gets a folder of its own, which becomes the working directory.
-typedef struct scratch {
-    char folder[64];
-    char before[4096];
-} scratch;
-
-static int scratch_enter(void **state)
-{
-    static scratch place;
-    snprintf(place.folder, sizeof place.folder, "/tmp/windtunnel-os-XXXXXX");
-    if (!getcwd(place.before, sizeof place.before) || !mkdtemp(place.folder) || chdir(place.folder) != 0)
-        return -1;
-    *state = &place;
-    return 0;
-}
-
-static int scratch_leave(void **state)
-{
-    const scratch *place = *state;
-    if (chdir(place->before) != 0) return -1;
-    char names[16][OS_NAME_SIZE], path[400];
-    int count = os_list_directory(place->folder, "", names, 16);
-    for (int i = 0; i < count; i++)
-        if (!os_join_path(path, sizeof path, place->folder, names[i]) || !os_remove(path)) return -1;
-    static const char *const others[] = { "fifo", "dangling", "folder.yaml" }; // what is no regular file
-    for (size_t i = 0; i < ARRAY_COUNT(others); i++)
-        if (!os_join_path(path, sizeof path, place->folder, others[i]) ||
-            (!os_remove(path) && rmdir(path) != 0))
-            return -1;
-    return rmdir(place->folder);
-}
 
 static void write_file(const char *name, const char *content, size_t length)
 {
@@ -185,7 +148,7 @@ static void lists_sorted_names(void **state)
 
 static void tells_what_is_there(void **state)
 {
-    const scratch *place = *state;
+    const scratch_folder *place = *state;
     write_file("a", "1", 1);
     assert_int_equal(symlink("nowhere", "dangling"), 0);
     assert_true(os_exists("a"));
@@ -211,7 +174,7 @@ static void tells_what_is_there(void **state)
 
     char path[4096], folder[4096];
     assert_true(os_real_path(".", path, sizeof path));
-    assert_true(os_real_path(place->folder, folder, sizeof folder));
+    assert_true(os_real_path(place->path, folder, sizeof folder));
     assert_string_equal(path, folder);
     assert_false(os_real_path(".", path, 4));
     assert_string_equal(path, "");

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#define _POSIX_C_SOURCE 200809L
-#include "tests/support/near.h"
+#include "tests/support/database.h"
 
 #include "sim/array.h"
 #include "sim/trace.h"
-#include "tests/support/database.h"
 #include "tests/support/text.h"
 #include <signal.h>
 #include <sys/resource.h>

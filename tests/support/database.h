@@ -1,41 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/database.h: a folder of its own for each test, and what a database answers, as text. Include
-// tests/support/near.h first, after defining _POSIX_C_SOURCE.
+// tests/support/database.h: what a database answers, as text, and what lies beside it. Include first, as scratch.h.
 #pragma once
+#include "tests/support/scratch.h"
+
 #include "sim/os.h"
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-typedef struct scratch {
-    char folder[64];
-    char before[4096];
-} scratch;
-
-// cmocka's set-up and tear-down: the folder is the working directory meanwhile, and everything in it goes.
-static int scratch_enter(void **state)
-{
-    scratch *place = calloc(1, sizeof *place);
-    if (!place) return -1;
-    snprintf(place->folder, sizeof place->folder, "/tmp/windtunnel-test-XXXXXX");
-    *state = place;
-    return getcwd(place->before, sizeof place->before) && mkdtemp(place->folder) && chdir(place->folder) == 0
-               ? 0
-               : -1;
-}
-
-static int scratch_leave(void **state)
-{
-    scratch *place = *state;
-    char files[32][256];
-    int count = os_list_directory(".", "", files, 32);
-    for (int i = 0; i < count; i++)
-        os_remove(files[i]);
-    bool gone = chdir(place->before) == 0 && rmdir(place->folder) == 0; // the test removes what is no file
-    free(place);
-    return gone ? 0 : -1;
-}
 
 // How many regular files the folder holds whose name ends in suffix.
 static inline int scratch_count(const char *suffix)
@@ -45,7 +14,7 @@ static inline int scratch_count(const char *suffix)
 
 // All rows of a statement: fields parted by "|", rows by a newline, NULL for NULL. The text lives until the next
 // call.
-static const char *query(const char *path, const char *sql)
+static inline const char *query(const char *path, const char *sql)
 {
     static char text[65536];
     sqlite3 *db = NULL;
