@@ -405,12 +405,13 @@ static uint64_t transfers_per_step(const world *w)
     uint64_t rows = 0;
     for (uint32_t i = 0; i < w->program.collectives.count; i++) {
         const program_collective *planned = &w->program.collectives.items[i];
-        rows += groups * collective_transfer_count(
-                             step_player_collectives(w->player),
-                             &(collective_request){ .kind = planned->kind,
-                                                    .group = 0,
-                                                    .bytes = planned->bytes,
-                                                    .forced_protocol = w->scenario->network.protocol - 1 });
+        rows += groups *
+                collective_transfer_count(
+                    step_player_collectives(w->player),
+                    &(collective_request){ .kind = planned->kind,
+                                           .group = 0,
+                                           .bytes = planned->bytes,
+                                           .forced_protocol = scenario_forced_protocol(w->scenario) });
     }
     return rows;
 }

@@ -296,7 +296,7 @@ static void end_output(run_context *c)
     }
     trace_abandon(c->trace);
     c->trace = NULL;
-    os_remove(c->options->output_path);
+    (void)os_remove(c->options->output_path); // the failure that led here is what the user reads
 }
 
 static bool out_of_memory(run_context *c)

@@ -206,6 +206,11 @@ const char *scenario_resolved(const scenario *s, arena *a, sim_error *error)
     return text;
 }
 
+int scenario_forced_protocol(const scenario *s)
+{
+    return s->network.protocol - 1; // "auto" comes first
+}
+
 uint32_t scenario_gpus(const scenario *s)
 {
     return s->cluster.nodes * s->cluster.node.gpus;

@@ -97,6 +97,7 @@ bool scenario_check(scenario *s, bool job_wanted, sim_error *error);
 // The scenario with every default, --set, include and catalogue value written out: running it gives the same digest.
 // The text lives in the arena; NULL and error when memory or the temporary stream fails.
 const char *scenario_resolved(const scenario *s, arena *a, sim_error *error);
+int scenario_forced_protocol(const scenario *s);    // collective_protocol, or PROTOCOL_AUTO
 uint32_t scenario_gpus(const scenario *s);          // of the cluster
 uint64_t scenario_micro_batches(const scenario *s); // per data-parallel rank and step
 kernel_settings scenario_kernel_settings(const scenario *s);

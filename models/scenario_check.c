@@ -2,6 +2,7 @@
 // Holds the parts of a scenario against each other: sizes that must multiply, divide or fit, and what this version does not
 // model. Whether the memory fits is a question with an answer, not a mistake: models/training/memory_need.h, asked by run.
 #include "models/scenario.h"
+#include "models/training/parallel.h"
 #include "sim/check.h"
 #include <inttypes.h>
 #include <math.h>
@@ -38,16 +39,6 @@ static bool check_cluster(const scenario *s, sim_error *error)
     return true;
 }
 
-// The divisor of value nearest to wanted, the lesser at ties.
-static uint64_t nearest_divisor(uint64_t value, uint64_t wanted)
-{
-    if (wanted >= value) return value;
-    for (uint64_t distance = 0;; distance++) {
-        if (wanted > distance && value % (wanted - distance) == 0) return wanted - distance;
-        if (value % (wanted + distance) == 0) return wanted + distance;
-    }
-}
-
 static bool check_tensor(const scenario *s, sim_error *error)
 {
     const uint32_t t = s->plan.tensor;
@@ -56,7 +47,7 @@ static bool check_tensor(const scenario *s, sim_error *error)
         const bool query = m->heads % t != 0;
         REFUSE(s->plan.tensor, "tensor %u does not divide the %u %s of %s", t, query ? m->heads : m->kv_heads,
                query ? "attention heads" : "key/value heads", m->name);
-        return sim_hint(error, "tensor: %" PRIu64, nearest_divisor(m->kv_heads, t));
+        return sim_hint(error, "tensor: %" PRIu64, parallel_nearest_divisor(m->kv_heads, t));
     }
     if (t > 1)
         return REFUSE(s->plan.tensor, "tensor parallelism is not modelled in this version") ||
@@ -70,7 +61,7 @@ static bool check_pipeline(const scenario *s, sim_error *error)
     if (s->model.layers % p) {
         REFUSE(s->plan.pipeline, "pipeline %u does not divide the %u layers of %s", p, s->model.layers,
                s->model.name);
-        return sim_hint(error, "pipeline: %" PRIu64, nearest_divisor(s->model.layers, p));
+        return sim_hint(error, "pipeline: %" PRIu64, parallel_nearest_divisor(s->model.layers, p));
     }
     if (p > 1)
         return REFUSE(s->plan.pipeline, "pipeline parallelism is not modelled in this version") ||
@@ -91,7 +82,8 @@ static bool complete_sizes(scenario *s, sim_error *error)
         if (p->gpus % model_parallel)
             return REFUSE(p->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
                           p->tensor, p->pipeline, model_parallel, p->gpus) ||
-                   sim_hint(error, "tensor x pipeline: %" PRIu64, nearest_divisor(p->gpus, model_parallel));
+                   sim_hint(error, "tensor x pipeline: %" PRIu64,
+                            parallel_nearest_divisor(p->gpus, model_parallel));
         p->data = (uint32_t)(p->gpus / model_parallel);
     }
     const unsigned __int128 product = (unsigned __int128)model_parallel * p->data;

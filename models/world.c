@@ -159,7 +159,7 @@ static void build_player(world *w, const step_listener *listener)
             .costs_of_lane = w->costs_of_lane,
             .terms = &s->network.collectives,
             .grain = (collective_grain)s->network.grain,
-            .forced_protocol = s->network.protocol - 1,
+            .forced_protocol = scenario_forced_protocol(s),
             .steps = s->run.steps,
             .tokens_per_step = s->training.global_batch * s->training.sequence_length,
             .listener = *listener,

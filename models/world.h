@@ -37,7 +37,8 @@ bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double 
 // Refuses (exit 1) when the memory of a GPU does not suffice; need is the table by part, in both cases.
 bool world_check_memory(const scenario *s, memory_need *need, sim_error *error);
 // Everything, ready for step_player_start(). Refuses what the functions above refuse, and (exit 2) steps of more operations
-// than fit into a memory, or longer than the clock can hold. *out is set from the start, so that it can be destroyed after an escape of the arena; NULL once refused.
+// than fit into a memory, or longer than the clock can hold. *out is set from the start, so that it can be destroyed after
+// an escape of the arena; NULL once refused.
 bool world_create(arena *a, const scenario *s, const world_options *options, world **out, sim_error *error);
 void world_destroy(world *w);                                       // what lies outside the arena
 uint64_t world_ranks_with(const world *w, const pass_costs *costs); // ranks whose GPU has these costs

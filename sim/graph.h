@@ -4,7 +4,6 @@
 // (rewind). It has no clock.
 #pragma once
 #include "sim/arena.h"
-#include "sim/error.h"
 #include <stdbool.h>
 #include <stdint.h>
 

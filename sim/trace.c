@@ -75,18 +75,22 @@ static int open_database(trace *t)
     }
     for (uint32_t i = 0; i < t->options.table_count && code == SQLITE_OK; i++) {
         if (!trace_wants(t, i)) continue;
-        t->inserts[i] = trace_file_prepare_insert(t->db, &t->options.tables[i]);
-        if (!t->inserts[i]) code = sqlite3_errcode(t->db);
+        code = trace_file_prepare_insert(t->db, &t->options.tables[i], &t->inserts[i]);
     }
     return code;
 }
 
-static void close_database(trace *t)
+static void finalize_inserts(trace *t)
 {
     for (uint32_t i = 0; i < t->options.table_count; i++) {
         sqlite3_finalize(t->inserts[i]); // returns the last step's failure again, which was seen
         t->inserts[i] = NULL;
     }
+}
+
+static void close_database(trace *t)
+{
+    finalize_inserts(t);
     int closed = sqlite3_close(t->db);
     SIM_ASSERT(closed == SQLITE_OK); // every statement was finalized
     t->db = NULL;
@@ -248,10 +252,7 @@ static void close_trace(trace *t, bool whole)
 {
     commit(t);
     if (whole) create_indexes(t);
-    for (uint32_t i = 0; i < t->options.table_count; i++) { // open statements would hold the journal mode
-        sqlite3_finalize(t->inserts[i]);
-        t->inserts[i] = NULL;
-    }
+    finalize_inserts(t); // open ones would hold the journal mode
     fold_back(t);
     close_database(t);
 }

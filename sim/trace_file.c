@@ -96,18 +96,18 @@ int trace_file_insert(sqlite3_stmt *insert, const trace_table *table, const void
     return code == SQLITE_DONE ? reset : code;
 }
 
-sqlite3_stmt *trace_file_prepare_insert(sqlite3 *db, const trace_table *table)
+int trace_file_prepare_insert(sqlite3 *db, const trace_table *table, sqlite3_stmt **insert)
 {
     sqlite3_str *sql = sqlite3_str_new(db);
     sqlite3_str_appendf(sql, "INSERT INTO \"%w\" VALUES(", table->name);
     for (uint32_t i = 0; i < table->column_count; i++)
         sqlite3_str_appendf(sql, "%s?%u", i ? "," : "", i + 1);
     sqlite3_str_appendall(sql, ")");
-    char *text = sqlite3_str_finish(sql);
-    sqlite3_stmt *statement = NULL;
-    if (text) sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
+    char *text = sqlite3_str_finish(sql); // NULL: no memory, of which db knows nothing
+    int code = text ? sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, insert, NULL)
+                    : SQLITE_NOMEM;
     sqlite3_free(text);
-    return statement;
+    return code;
 }
 
 // ---- The schema ----
@@ -215,8 +215,8 @@ static int fill_dictionary(sqlite3 *db, const trace_options *options)
     for (uint32_t i = 0; i < options->table_count; i++)
         if (strcmp(options->tables[i].name, options->dictionary) == 0) d.table = &options->tables[i];
     SIM_ASSERT(d.table != NULL);
-    d.insert = trace_file_prepare_insert(db, d.table);
-    if (!d.insert) return sqlite3_errcode(db);
+    d.code = trace_file_prepare_insert(db, d.table, &d.insert);
+    if (d.code != SQLITE_OK) return d.code;
     for (uint32_t i = 0; i < options->table_count; i++)
         dictionary_add_table(&d, &options->tables[i]);
     for (uint32_t i = 0; i < options->view_count; i++) {
@@ -336,6 +336,6 @@ bool trace_file_create(arena *a, char *room, const trace_options *options, sim_e
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": \"%s\" is in the way: %s",
                         options->path, partial, strerror(errno));
     bool made = create_partial(partial, options, error) && take_place(room, partial, options->path, error);
-    if (!made) trace_file_remove(room, partial);
+    if (!made) (void)trace_file_remove(room, partial); // the failure is told already
     return made;
 }

@@ -12,11 +12,11 @@ bool trace_file_create(arena *a, char *room, const trace_options *options, sim_e
 bool trace_file_remove(char *room, const char *path);
 #define TRACE_FILE_ROOM 32
 
-// Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's. doing:
-// "write".
+// Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's.
+// doing: "write".
 bool trace_file_fail(sim_error *error, const char *doing, const char *path, int code, sqlite3 *db);
 
-// "INSERT INTO table VALUES(?1, ...)", prepared; NULL: db has the reason.
-sqlite3_stmt *trace_file_prepare_insert(sqlite3 *db, const trace_table *table);
+// "INSERT INTO table VALUES(?1, ...)", prepared; returns SQLite's code.
+int trace_file_prepare_insert(sqlite3 *db, const trace_table *table, sqlite3_stmt **insert);
 // Binds the members of one row, inserts it, and returns SQLite's code; SQLITE_OK: it is in.
 int trace_file_insert(sqlite3_stmt *insert, const trace_table *table, const void *row);

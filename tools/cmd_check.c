@@ -41,7 +41,6 @@ static bool check(const run_options *wanted, run_result *r, sim_error *error)
     if (!r->scenario->has_model) return world_build_fabric(r->arena, r->scenario, error) != NULL;
     r->has_memory = true;
     if (!world_check_memory(r->scenario, &r->memory, error)) return false;
-    r->has_memory = false; // what is refused now is not about memory
     world *w;
     if (!world_create(r->arena, r->scenario, &(world_options){ .queue = QUEUE_BUCKET }, &w, error))
         return false;
@@ -62,7 +61,7 @@ static int run(const command_call *call)
     run_result r = { 0 };
     const run_options wanted = command_run_options(&o.scenario, path);
     if (!check(&wanted, &r, &error))
-        exit_code = command_fail(call->arena, &error, o.scenario.json, r.has_memory ? &r : NULL);
+        exit_code = command_fail(call->arena, &error, o.scenario.json, &r);
     else if (o.scenario.json)
         print_json(call->arena, &r);
     else

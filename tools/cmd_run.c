@@ -238,10 +238,7 @@ static void print_json(arena *a, const run_command_options *o, const run_result 
 static int answer(const command_call *call, const run_command_options *o, bool good, const run_result *r,
                   const sim_error *error)
 {
-    if (!good) {
-        const bool refused_by_memory = error->exit_code == SIM_EXIT_NO && r->has_memory && !r->world;
-        return command_fail(call->arena, error, o->scenario.json, refused_by_memory ? r : NULL);
-    }
+    if (!good) return command_fail(call->arena, error, o->scenario.json, r);
     if (o->scenario.json)
         print_json(call->arena, o, r);
     else if (!o->quiet)

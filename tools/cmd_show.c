@@ -67,7 +67,7 @@ static int run(const command_call *call)
     const text_list rest = { .items = words.items + (s ? 1 : 0), .count = s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
     if (!s || !show(call, &request, s, &rest, &error))
-        exit_code = command_fail(call->arena, &error, o.scenario.json, r.has_memory ? &r : NULL);
+        exit_code = command_fail(call->arena, &error, o.scenario.json, &r);
     run_free(&r);
     return exit_code;
 }

@@ -41,19 +41,22 @@ const char *command_one_word(const command_call *call, const text_list *words, c
     return NULL;
 }
 
-int command_fail(arena *a, const sim_error *error, bool json, const run_result *memory)
+int command_fail(arena *a, const sim_error *error, bool json, const run_result *result)
 {
+    // What has been built fits: a deadlock is a "no" too.
+    const bool about_memory = result && result->has_memory && !result->world &&
+                              error->exit_code == SIM_EXIT_NO;
     fflush(stdout);
     sim_error_print(error, stderr);
-    if (memory) {
+    if (about_memory) {
         fputc('\n', stderr);
-        answer_memory(a, memory->scenario, &memory->memory, stderr);
+        answer_memory(a, result->scenario, &result->memory, stderr);
     }
     if (json) {
         json_writer j = json_make(stdout);
         json_object(&j, NULL);
         json_error(&j, error);
-        if (memory) answer_memory_json(&j, memory->scenario, &memory->memory);
+        if (about_memory) answer_memory_json(&j, result->scenario, &result->memory);
         json_close(&j);
     }
     return error->exit_code;

@@ -32,9 +32,9 @@ bool command_parse(const command_call *call, void *out, const bool *json, text_l
 // The only word of a command that wants one; NULL and the error when there are none or several.
 const char *command_one_word(const command_call *call, const text_list *words, const char *what,
                              sim_error *error);
-// Tells an error on stderr and, with json, as an object on stdout; memory, if given, is the table by part that the refusal
-// rests on. Returns the exit code.
-int command_fail(arena *a, const sim_error *error, bool json, const run_result *memory);
+// Tells an error on stderr and, with json, as an object on stdout; of a job that does not fit (result, may be NULL) also the
+// table of its memory by part. Returns the exit code.
+int command_fail(arena *a, const sim_error *error, bool json, const run_result *result);
 void command_print_help(const command *c, FILE *out);
 
 typedef struct scenario_options { // of every command that reads a scenario

@@ -6,10 +6,8 @@ bool show_memory(const show_request *q, sim_error *error)
     run_result *r = q->result;
     const scenario *s = r->scenario;
     const bool fits = world_check_memory(s, &r->memory, error);
-    if (q->options->json && !fits) {
-        r->has_memory = true; // the refusal prints the table
-        return false;
-    }
+    r->has_memory = q->options->json; // else the table is printed here, not by the refusal
+    if (q->options->json && !fits) return false;
     if (q->options->json) {
         json_writer j = json_make(stdout);
         json_object(&j, NULL);

@@ -23,7 +23,7 @@ static double op_time_s(const world *w, const program_op *op, uint64_t *bytes)
         &(collective_request){ .kind = c->kind,
                                .group = 0,
                                .bytes = c->bytes,
-                               .forced_protocol = w->scenario->network.protocol - 1 });
+                               .forced_protocol = scenario_forced_protocol(w->scenario) });
 }
 
 // In order of first use.
@@ -284,10 +284,8 @@ bool show_plan(const show_request *q, sim_error *error)
     run_result *r = q->result;
     world *w;
     const world_options options = { 0 };
-    if (!world_check_memory(r->scenario, &r->memory, error)) {
-        r->has_memory = true; // the refusal prints the table
-        return false;
-    }
+    r->has_memory = true; // for the refusal, which prints the table
+    if (!world_check_memory(r->scenario, &r->memory, error)) return false;
     const bool good = world_create(r->arena, r->scenario, &options, &w, error);
     r->world = w; // run_free() destroys it
     if (!good) return false;

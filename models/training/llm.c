@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/training/llm.h"
+#include "models/training/parallel.h"
 #include "sim/check.h"
 #include <inttypes.h>
 
@@ -58,15 +59,6 @@ static uint64_t nearest_multiple(uint64_t value, uint64_t of)
     return below && value - below <= above - value ? below : above;
 }
 
-static uint32_t nearest_divisor(uint32_t value, uint32_t wanted)
-{
-    if (wanted >= value) return value;
-    for (uint32_t distance = 0;; distance++) { // ends: value itself divides
-        if (value % (wanted + distance) == 0) return wanted + distance;
-        if (wanted > distance && value % (wanted - distance) == 0) return wanted - distance;
-    }
-}
-
 bool llm_complete(llm_def *model, const bind_reader *r, sim_error *error)
 {
     if (!model->head_size && model->hidden % model->heads) {
@@ -92,7 +84,7 @@ bool llm_complete(llm_def *model, const bind_reader *r, sim_error *error)
     if (model->heads % model->kv_heads) {
         sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(kv_heads), "kv_heads %u does not divide heads %u",
                  model->kv_heads, model->heads);
-        return sim_hint(error, "kv_heads: %u", nearest_divisor(model->heads, model->kv_heads));
+        return sim_hint(error, "kv_heads: %" PRIu64, parallel_nearest_divisor(model->heads, model->kv_heads));
     }
     return true;
 }

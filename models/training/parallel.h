@@ -16,3 +16,5 @@ typedef struct parallel_place {
 uint32_t parallel_ranks(parallel_sizes sizes);
 parallel_place parallel_place_of(parallel_sizes sizes, rank_id rank);
 rank_id parallel_rank_at(parallel_sizes sizes, parallel_place place);
+// The divisor of value nearest to wanted, the lesser at ties: what a refused size could be instead. Both are above zero.
+uint64_t parallel_nearest_divisor(uint64_t value, uint64_t wanted);

@@ -16,15 +16,14 @@
 
 enum { CONTENDERS = 3, ROUNDS = 7 }; // multimap, bucket, radix
 
-static const double mean_increment =
-    1e6; // 1 us in ticks of 1 ps: at a million pending one event per tick, with ties
+// 1 us in ticks of 1 ps: at a million pending one event per tick, with ties.
+static const double mean_increment = 1e6;
 
 static void make_increments(uint32_t *table)
 {
-    uint64_t state = 0x243F6A8885A308D3u;
+    uint64_t state = UINT64_C(0x243F6A8885A308D3); // the fraction of pi, for want of a reason
     for (int i = 0; i < HOLD_TABLE; i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        double uniform = ((double)(state >> 11) + 0.5) * 0x1p-53;
+        double uniform = ((double)(hold_random(&state) >> 11) + 0.5) * 0x1p-53;
         table[i] = 1 + (uint32_t)(-mean_increment * log(uniform));
     }
 }

@@ -17,10 +17,16 @@ typedef struct hold_stream { // one contender's increments and what it has poppe
     uint64_t hash;  // of the sequence of (time, entry) popped
 } hold_stream;
 
+// Knuth's generator for MMIX ("The Art of Computer Programming" 2, 3.3.4): cheap, and its high bits are good.
+static inline uint64_t hold_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state;
+}
+
 static inline int64_t hold_increment(hold_stream *stream)
 {
-    stream->state = stream->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (int64_t)stream->increments[stream->state >> 48];
+    return (int64_t)stream->increments[hold_random(&stream->state) >> 48];
 }
 
 static inline void hold_note(hold_stream *stream, int64_t time, uint32_t entry)

@@ -26,31 +26,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 cases=${WINDTUNNEL_CASES:-$here} # the self-test has cases of its own
 root=$(cd "$here/../.." && pwd -P)
 program=$root/build/release/tools/windtunnel
-rewrite=false
-names=()
-while [[ $# -gt 0 ]]; do
-    case $1 in
-    --rewrite) rewrite=true ;;
-    --program)
-        program=${2:?--program needs a path}
-        shift
-        ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    -*)
-        usage >&2
-        exit 2
-        ;;
-    *) names+=("${1%/}") ;;
-    esac
-    shift
-done
-[[ -x $program ]] || {
-    echo "run.sh: no program at $program" >&2
-    exit 2
-}
+. "$here/../support/run_options.sh"
 if [[ ${#names[@]} -eq 0 ]]; then
     for cmd in "$cases"/*/cmd; do
         name=${cmd%/cmd}

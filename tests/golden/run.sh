@@ -17,31 +17,7 @@ END
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 program=$here/../../build/release/tools/windtunnel
 scenarios=${WINDTUNNEL_GOLDEN:-$here} # the self-test has scenarios of its own
-rewrite=false
-names=()
-while [[ $# -gt 0 ]]; do
-    case $1 in
-    --rewrite) rewrite=true ;;
-    --program)
-        program=${2:?--program needs a path}
-        shift
-        ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    -*)
-        usage >&2
-        exit 2
-        ;;
-    *) names+=("${1%.yaml}") ;;
-    esac
-    shift
-done
-[[ -x $program ]] || {
-    echo "run.sh: no program at $program" >&2
-    exit 2
-}
+. "$here/../support/run_options.sh"
 program=$(realpath "$program")
 cd "$scenarios"
 if [[ ${#names[@]} -eq 0 ]]; then

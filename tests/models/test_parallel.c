@@ -40,11 +40,22 @@ static void every_rank_has_its_own_place(void **state)
         assert_int_equal(parallel_rank_at(sizes, parallel_place_of(sizes, r)), r);
 }
 
+static void divisors_are_near(void **state)
+{
+    (void)state;
+    assert_int_equal(parallel_nearest_divisor(32, 5), 4);
+    assert_int_equal(parallel_nearest_divisor(32, 7), 8);
+    assert_int_equal(parallel_nearest_divisor(32, 6), 4); // 8 is as near
+    assert_int_equal(parallel_nearest_divisor(32, 33), 32);
+    assert_int_equal(parallel_nearest_divisor(31, 17), 31);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(cases) + 1];
+    struct CMUnitTest tests[ARRAY_COUNT(cases) + 2];
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
         tests[i] = (struct CMUnitTest){ cases[i].name, place_matches, NULL, NULL, (void *)&cases[i] };
     tests[ARRAY_COUNT(cases)] = (struct CMUnitTest)cmocka_unit_test(every_rank_has_its_own_place);
+    tests[ARRAY_COUNT(cases) + 1] = (struct CMUnitTest)cmocka_unit_test(divisors_are_near);
     return cmocka_run_group_tests_name("parallel", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/near.h: what every cmocka test needs: the library in its order of includes, and doubles compared relatively (cmocka 1.1
-// compares only floats).
+// tests/support/near.h: what every cmocka test needs: the library in its order of includes, and doubles compared relatively
+// (cmocka 1.1 compares only floats).
 #pragma once
 // clang-format off
 #include <setjmp.h>
