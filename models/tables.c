@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 struct tables {
-    trace *t;
+    trace *trace; // NULL: rows go nowhere
     names *names;
     name_id names_written;
 };
@@ -29,19 +29,19 @@ trace_options tables_options(const char *path, bool force, trace_level level)
 tables *tables_create(arena *a, trace *t)
 {
     tables *made = arena_new(a, tables);
-    made->t = t;
+    made->trace = t;
     made->names = names_create(a);
     return made;
 }
 
 bool tables_wants(const tables *t, table_id table)
 {
-    return t->t && trace_wants(t->t, table);
+    return t->trace && trace_wants(t->trace, table);
 }
 
 static void write_row(tables *t, table_id table, const void *row)
 {
-    if (t->t) trace_row(t->t, table, row);
+    if (t->trace) trace_row(t->trace, table, row);
 }
 
 name_id tables_name(tables *t, const char *text)
@@ -57,13 +57,13 @@ name_id tables_name(tables *t, const char *text)
 void tables_write_run(tables *t, const row_run *row)
 {
     write_row(t, TABLE_RUN, row);
-    if (t->t) trace_commit(t->t);
+    if (t->trace) trace_commit(t->trace);
 }
 
 void tables_write_step(tables *t, const row_step *row)
 {
     write_row(t, TABLE_STEP, row);
-    if (t->t) trace_commit(t->t);
+    if (t->trace) trace_commit(t->trace);
 }
 
 #define WRITES(name_, table_)                                                                                \
@@ -99,12 +99,12 @@ static trace_value text_or_null(const char *text)
 
 void tables_finish_run(tables *t, const run_end *end)
 {
-    if (!t->t) return;
+    if (!t->trace) return;
     const trace_value env[] = { trace_real(end->wall_s), trace_real(end->cpu_s),
                                 trace_int(end->peak_memory_bytes), trace_int(end->events),
-                                trace_int(trace_rows_written(t->t)) };
+                                trace_int(trace_rows_written(t->trace)) };
     trace_update(
-        t->t,
+        t->trace,
         "UPDATE run_env SET wall_s = ?1, cpu_s = ?2, peak_memory_bytes = ?3, events = ?4, trace_rows = ?5",
         env, ARRAY_COUNT(env));
     // The state last: whoever reads "done" finds everything else.
@@ -112,5 +112,5 @@ void tables_finish_run(tables *t, const run_end *end)
     snprintf(digest, sizeof digest, "%016" PRIx64, end->digest);
     const trace_value run[] = { trace_text(end->state), text_or_null(end->error),
                                 text_or_null(end->has_digest ? digest : NULL) };
-    trace_update(t->t, "UPDATE run SET state = ?1, error = ?2, digest = ?3", run, ARRAY_COUNT(run));
+    trace_update(t->trace, "UPDATE run SET state = ?1, error = ?2, digest = ?3", run, ARRAY_COUNT(run));
 }

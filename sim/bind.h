@@ -76,7 +76,13 @@ struct bind_row {
 };
 
 // Rows are written with designated initialisers through these (extra fields may follow: .required = true, ...).
+// The field's type is looked at: a table cannot write a double into an integer.
 #define BIND_FIELD_(T, type_, struct_, field_, key_, ...)                                                    \
+    {                                                                                                        \
+        .type = BIND_TYPE_##T, .key = (key_),                                                                \
+        .offset = offsetof(struct_, field_) + _Generic(((struct_ *)0)->field_, type_ : 0), __VA_ARGS__       \
+    }
+#define BIND_ANY_FIELD_(T, struct_, field_, key_, ...)                                                       \
     {                                                                                                        \
         .type = BIND_TYPE_##T, .key = (key_), .offset = offsetof(struct_, field_), __VA_ARGS__               \
     }
@@ -108,16 +114,16 @@ struct bind_row {
 #define BIND_ENUM(struct_, field_, key_, words_, ...)                                                        \
     BIND_FIELD_(ENUM, int, struct_, field_, key_, .words = (words_), __VA_ARGS__)
 #define BIND_STRUCT(struct_, field_, key_, rows_, ...)                                                       \
-    BIND_FIELD_(STRUCT, void, struct_, field_, key_, .rows = (rows_),                                        \
-                .size = sizeof(((struct_ *)0)->field_), __VA_ARGS__)
+    BIND_ANY_FIELD_(STRUCT, struct_, field_, key_, .rows = (rows_), .size = sizeof(((struct_ *)0)->field_),  \
+                    __VA_ARGS__)
 #define BIND_LIST(struct_, field_, key_, rows_, ...)                                                         \
-    BIND_FIELD_(LIST, void, struct_, field_, key_, .rows = (rows_),                                          \
-                .size = sizeof(*((struct_ *)0)->field_.items), __VA_ARGS__)
+    BIND_ANY_FIELD_(LIST, struct_, field_, key_, .rows = (rows_),                                            \
+                    .size = sizeof(*((struct_ *)0)->field_.items), __VA_ARGS__)
 #define BIND_POINTS(struct_, field_, key_, x_, y_, ...)                                                      \
     BIND_FIELD_(POINTS, bind_points, struct_, field_, key_, .unit = (x_), .unit_y = (y_), __VA_ARGS__)
 #define BIND_PART(struct_, field_, key_, folder_, rows_, ...)                                                \
-    BIND_FIELD_(PART, void, struct_, field_, key_, .folder = (folder_), .rows = (rows_),                     \
-                .size = sizeof(((struct_ *)0)->field_), __VA_ARGS__)
+    BIND_ANY_FIELD_(PART, struct_, field_, key_, .folder = (folder_), .rows = (rows_),                       \
+                    .size = sizeof(((struct_ *)0)->field_), __VA_ARGS__)
 #define BIND_LATER(key_, why_)                                                                               \
     {                                                                                                        \
         .type = BIND_TYPE_LATER, .key = (key_), .note = (why_)                                               \

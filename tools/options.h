@@ -27,21 +27,22 @@ typedef struct option {
     size_t offset;  // of the member
 } option;
 
-#define OPTION_(T, struct_, field_, letter_, name_, ...)                                                     \
+// The member's type is looked at.
+#define OPTION_(T, type_, struct_, field_, letter_, name_, ...)                                              \
     {                                                                                                        \
-        .type = OPTION_TYPE_##T, .name = (name_), .letter = (letter_), .offset = offsetof(struct_, field_),  \
-        __VA_ARGS__                                                                                          \
+        .type = OPTION_TYPE_##T, .name = (name_), .letter = (letter_),                                       \
+        .offset = offsetof(struct_, field_) + _Generic(((struct_ *)0)->field_, type_ : 0), __VA_ARGS__       \
     }
 #define OPTION_FLAG(struct_, field_, letter_, name_, explanation_, ...)                                      \
-    OPTION_(FLAG, struct_, field_, letter_, name_, .explanation = (explanation_), __VA_ARGS__)
+    OPTION_(FLAG, bool, struct_, field_, letter_, name_, .explanation = (explanation_), __VA_ARGS__)
 #define OPTION_TEXT(struct_, field_, letter_, name_, value_, explanation_, ...)                              \
-    OPTION_(TEXT, struct_, field_, letter_, name_, .value_name = (value_), .explanation = (explanation_),    \
-            __VA_ARGS__)
+    OPTION_(TEXT, const char *, struct_, field_, letter_, name_, .value_name = (value_),                     \
+            .explanation = (explanation_), __VA_ARGS__)
 #define OPTION_LIST(struct_, field_, letter_, name_, value_, explanation_, ...)                              \
-    OPTION_(LIST, struct_, field_, letter_, name_, .value_name = (value_), .explanation = (explanation_),    \
-            __VA_ARGS__)
+    OPTION_(LIST, text_list, struct_, field_, letter_, name_, .value_name = (value_),                        \
+            .explanation = (explanation_), __VA_ARGS__)
 #define OPTION_WORD(struct_, field_, letter_, name_, value_, words_, explanation_, ...)                      \
-    OPTION_(WORD, struct_, field_, letter_, name_, .value_name = (value_), .words = (words_),                \
+    OPTION_(WORD, int, struct_, field_, letter_, name_, .value_name = (value_), .words = (words_),           \
             .explanation = (explanation_), __VA_ARGS__)
 #define OPTION_END                                                                                           \
     {                                                                                                        \

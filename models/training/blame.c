@@ -22,7 +22,7 @@ typedef struct lane_account {
 } lane_account;
 
 struct blame {
-    arena *a;
+    arena *arena;
     uint32_t lanes;
     sim_time start;
     lane_account *accounts;
@@ -36,7 +36,7 @@ bool blame_is_compute(blame_cause cause)
 blame *blame_create(arena *a, uint32_t lanes)
 {
     blame *b = arena_new(a, blame);
-    b->a = a;
+    b->arena = a;
     b->lanes = lanes;
     b->accounts = arena_array(a, lane_account, lanes);
     return b;
@@ -75,7 +75,7 @@ void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_tim
     lane_account *account = &b->accounts[lane];
     if (end <= account->busy_until) return;
     account->spent[cause] += end - account->busy_until;
-    *array_push(&account->idle, b->a) =
+    *array_push(&account->idle, b->arena) =
         (idle_interval){ .start = account->busy_until, .end = end, .known = now, .cause = cause };
     account->busy_until = end;
 }

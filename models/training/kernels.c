@@ -209,8 +209,8 @@ static void optimizer(const char *name, uint64_t parameters, double gradient_byt
                       double state_bytes, double flop, arena *a, kernel_array *out)
 {
     SIM_ASSERT(parameters > 0 && gradient_bytes > 0 && parameter_bytes > 0);
-    const uint64_t chunk = 65536, chunks = parameters / chunk + (parameters % chunk != 0);
-    const uint64_t calls = (chunks + 319) / 320;
+    const uint64_t at_once = UINT64_C(65536) * 320;
+    const uint64_t calls = parameters / at_once + (parameters % at_once != 0);
     const uint32_t launches = calls > UINT32_MAX ? UINT32_MAX : (uint32_t)calls;
     const double master = 8, copy = parameter_bytes < 4 ? parameter_bytes : 0;
     kernel_list l = { .a = a, .out = out };

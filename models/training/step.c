@@ -25,8 +25,8 @@ typedef struct segment { // of an idle interval, collected from its end backward
 ARRAY_OF(segment, segment_array);
 
 struct step_player {
-    arena *a;
-    sim *s;
+    arena *arena;
+    sim *sim;
     step_settings settings;
     collectives *collectives;
     graph *graph;
@@ -67,15 +67,15 @@ static void charge_idle(step_player *p, lane_id lane, sim_time until, uint32_t n
 {
     const sim_time from = blame_busy_until(p->blame, lane);
     if (until <= from) return;
-    const sim_time now = sim_now(p->s);
+    const sim_time now = sim_now(p->sim);
     array_clear(&p->segments);
     sim_time end = until;
     while (end > from && node != NO_ID && node_op(p, node)->kind == OP_COLLECTIVE) {
         const meeting *m = meeting_of(p, lane, node_op(p, node)->slot);
-        *array_push(&p->segments, p->a) = (segment){ .end = end, .peer = NO_ID };
+        *array_push(&p->segments, p->arena) = (segment){ .end = end, .peer = NO_ID };
         if (m->last_arrival < end) end = m->last_arrival;
         if (end > p->started[node]) {
-            *array_push(&p->segments, p->a) = (segment){ .end = end, .peer = m->last_lane };
+            *array_push(&p->segments, p->arena) = (segment){ .end = end, .peer = m->last_lane };
             end = p->started[node];
         }
         node = p->waited[node].node;
@@ -112,7 +112,7 @@ static void digest_task(step_player *p, lane_id lane, const program_op *op, sim_
     };
     for (uint32_t i = 0; i < l->multiplicity; i++) {
         words[0] = l->first_rank + i;
-        sim_digest_add(p->s, DIGEST_TASK, words, ARRAY_COUNT(words), 1);
+        sim_digest_add(p->sim, DIGEST_TASK, words, ARRAY_COUNT(words), 1);
     }
 }
 
@@ -139,7 +139,7 @@ static void tell_span(step_player *p, uint32_t node, sim_time start, sim_time en
 
 static void start_work(step_player *p, uint32_t node)
 {
-    const sim_time now = sim_now(p->s);
+    const sim_time now = sim_now(p->sim);
     const lane_id lane = node_lane(p, node);
     const program_op *op = node_op(p, node);
     const work *w = program_work(op, p->settings.costs_of_lane[lane]);
@@ -150,14 +150,14 @@ static void start_work(step_player *p, uint32_t node)
     parts[BLAME_RECOMPUTE] = w->recompute_ps;
     parts[cause_of(op->kind)] = w->duration_ps - w->launch_ps - w->recompute_ps;
     blame_work(p->blame, lane, now + w->duration_ps, parts);
-    sim_schedule(p->s, now + w->duration_ps, p->kind_work_end, node, 0);
+    sim_schedule(p->sim, now + w->duration_ps, p->kind_work_end, node, 0);
 }
 
 static void on_ready(void *owner, uint32_t node)
 {
     step_player *p = owner;
     const program_op *op = node_op(p, node);
-    p->started[node] = sim_now(p->s);
+    p->started[node] = sim_now(p->sim);
     if (op->kind != OP_COLLECTIVE) {
         start_work(p, node);
         return;
@@ -169,7 +169,7 @@ static void on_ready(void *owner, uint32_t node)
 
 static void finish_node(step_player *p, uint32_t node)
 {
-    const sim_time now = sim_now(p->s);
+    const sim_time now = sim_now(p->sim);
     uint32_t count;
     const uint32_t *after = graph_successors(p->graph, node, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -206,7 +206,7 @@ static void charge_step_end(step_player *p, lane_id lane)
 
 static void end_step(step_player *p)
 {
-    const sim_time now = sim_now(p->s);
+    const sim_time now = sim_now(p->sim);
     const uint32_t lanes = p->settings.lanes->count;
     for (lane_id l = 0; l < lanes; l++)
         charge_step_end(p, l);
@@ -220,10 +220,10 @@ static void end_step(step_player *p)
         .step = p->step++, .start_ps = p->step_start, .end_ps = now, .accounts = p->blame
     };
     const uint64_t words[] = { end.step, (uint64_t)end.start_ps, (uint64_t)now, p->settings.tokens_per_step };
-    sim_digest_add(p->s, DIGEST_STEP, words, ARRAY_COUNT(words), 1);
+    sim_digest_add(p->sim, DIGEST_STEP, words, ARRAY_COUNT(words), 1);
     const step_listener *listener = &p->settings.listener;
     if (listener->on_step && !listener->on_step(listener->owner, &end)) p->stopped = true;
-    if (!step_player_is_finished(p)) sim_schedule(p->s, now, p->kind_start, 0, 0);
+    if (!step_player_is_finished(p)) sim_schedule(p->sim, now, p->kind_start, 0, 0);
 }
 
 static void end_if_done(step_player *p)
@@ -313,9 +313,9 @@ static void build_groups(step_player *p)
     const lane_table *table = p->settings.lanes;
     const uint32_t data = table->sizes.data;
     const uint32_t groups = table->count / data;
-    p->group_lanes = arena_array(p->a, lane_id, table->count);
-    p->group_of_lane = arena_array(p->a, group_id, table->count);
-    vertex_id *members = arena_array(p->a, vertex_id, data);
+    p->group_lanes = arena_array(p->arena, lane_id, table->count);
+    p->group_of_lane = arena_array(p->arena, group_id, table->count);
+    vertex_id *members = arena_array(p->arena, vertex_id, data);
     for (lane_id l = 0; l < table->count; l++) {
         const lane_def *first = &table->lanes[l];
         if (first->place.data != 0) continue;
@@ -343,7 +343,7 @@ static void build_graph(step_player *p)
     const program *program_ = p->settings.program;
     const uint32_t lanes = p->settings.lanes->count;
     p->op_count = program_->ops.count;
-    p->graph = graph_create(p->a);
+    p->graph = graph_create(p->arena);
     graph_add_nodes(p->graph, lanes * p->op_count);
     for (lane_id l = 0; l < lanes; l++)
         for (uint32_t e = 0; e < program_->edges.count; e++)
@@ -356,8 +356,8 @@ static void build_graph(step_player *p)
 step_player *step_player_create(arena *a, sim *s, network *n, const step_settings *settings)
 {
     step_player *p = arena_new(a, step_player);
-    p->a = a;
-    p->s = s;
+    p->arena = a;
+    p->sim = s;
     p->settings = *settings;
     p->collective_count = settings->program->collectives.count;
     p->collectives = collectives_create(
@@ -383,7 +383,7 @@ step_player *step_player_create(arena *a, sim *s, network *n, const step_setting
 
 void step_player_start(step_player *p)
 {
-    sim_schedule(p->s, sim_now(p->s), p->kind_start, 0, 0);
+    sim_schedule(p->sim, sim_now(p->sim), p->kind_start, 0, 0);
 }
 
 uint32_t step_player_steps_done(const step_player *p)
