@@ -49,6 +49,7 @@ size_t bind_field_size(const bind_row *row)
     case BIND_TYPE_PART: return row->size;
     case BIND_TYPE_LIST: return sizeof(bind_record_array); // every array of sim/array.h looks like this one
     case BIND_TYPE_POINTS: return sizeof(bind_points);
+    case BIND_TYPE_NUMBERS: return sizeof(bind_numbers);
     case BIND_TYPE_LATER:
     case BIND_TYPE_END: break;
     }
@@ -63,6 +64,7 @@ bool bind_is_number(bind_type type)
     case BIND_TYPE_BYTES:
     case BIND_TYPE_DOUBLE:
     case BIND_TYPE_TIME:
+    case BIND_TYPE_NUMBERS:
     case BIND_TYPE_POINTS: return true;
     case BIND_TYPE_BOOL:
     case BIND_TYPE_TEXT:
