@@ -175,6 +175,8 @@ bool bind_read(bind_reader *r, const bind_row *rows, const doc_node *node, const
 // that row. A part that was named (rather than given in place) inherits no source.
 bool bind_read_part(bind_reader *r, const bind_row *row, const doc_node *mapping, void *out,
                     sim_error *error);
+// Whether two structs of one table hold the same: numbers bit by bit, texts, lists and parts by what they hold.
+bool bind_equal(const bind_row *rows, const void *a, const void *b);
 // Writes value as YAML with every default written out; numbers read back to the same bits; sources where recorded. What was
 // not written and has no default is left out. r may be NULL (no sources). Failures stay in out, for its owner to check.
 void bind_write(const bind_reader *r, const bind_row *rows, const void *value, int indent, FILE *out);

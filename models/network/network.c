@@ -9,7 +9,7 @@ network *network_create(arena *a, sim *s, const topology *t, const network_ops *
     *n = (network){ .ops = ops, .arena = a, .sim = s, .topology = t, .state = state, .free_transfer = NO_ID };
     for (uint32_t i = 0; i < EDGE_BLOCK_SIZES; i++)
         n->free_edges[i] = NO_ID;
-    n->link_bytes = arena_array(a, uint64_t, topology_link_count(t));
+    n->link_bytes = arena_array(a, uint64_t, topology_link_count(t) + topology_bundle_count(t));
     return n;
 }
 
@@ -117,7 +117,7 @@ transfer_id network_start(network *n, const network_request *request)
 
 static void count_links(network *n, const transfer *t)
 {
-    link_id path[TOPOLOGY_PATH_MAX];
+    uint32_t path[TOPOLOGY_PATH_MAX];
     for (uint32_t e = 0; e < t->edge_count; e++) {
         const network_edge *edge = &network_edges(n, t)[e];
         uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
@@ -172,7 +172,12 @@ network_counters network_counters_of(const network *n)
 uint64_t network_link_bytes(const network *n, link_id l)
 {
     SIM_ASSERT(l < topology_link_count(n->topology));
-    return n->link_bytes[l];
+    const uint32_t bundle = topology_bundle_of_link(n->topology, l);
+    if (bundle == NO_ID) return n->link_bytes[l];
+    // What a bundle has carried was spread evenly over its members; the first ones have a byte more.
+    const bundle_members m = topology_bundle_members(n->topology, bundle);
+    const uint64_t carried = n->link_bytes[bundle];
+    return n->link_bytes[l] + carried / m.count + ((l - m.first) / 2 < carried % m.count);
 }
 
 void network_verify(const network *n)

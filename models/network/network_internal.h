@@ -44,7 +44,7 @@ struct network {
     uint32_t free_transfer; // slot, or NO_ID
     network_edge_array edges;
     uint32_t free_edges[EDGE_BLOCK_SIZES]; // per power of two: a block of so many edges, or NO_ID
-    uint64_t *link_bytes;
+    uint64_t *link_bytes;                  // of links, then of bundles
     network_counters counters;
     void *state; // the engine's
 };
