@@ -27,6 +27,14 @@ const fabric_policy *topology_policy(const topology *t)
     return &t->policy;
 }
 
+uint64_t topology_connection_cap_mBps(const topology *t, uint32_t queue_pairs)
+{
+    const fabric_policy *p = &t->policy;
+    const uint32_t count = queue_pairs > p->queue_pairs ? queue_pairs : p->queue_pairs;
+    const unsigned __int128 cap = (unsigned __int128)p->queue_pair_cap_mBps * count;
+    return cap == 0 || cap > UINT64_MAX ? UINT64_MAX : (uint64_t)cap;
+}
+
 vertex_id topology_add_vertex(topology *t, vertex_kind kind, node_id node, uint32_t number)
 {
     SIM_ASSERT(!t->sealed && kind < VERTEX_KINDS && t->vertices.count < NO_ID - 1);

@@ -61,6 +61,8 @@ topology *topology_create(arena *a);
 void topology_set_policy(topology *t,
                          const fabric_policy *policy); // before it is sealed; else static, one queue pair
 const fabric_policy *topology_policy(const topology *t);
+// The most that a connection over the network carries whose request has so many queue pairs; UINT64_MAX: no cap.
+uint64_t topology_connection_cap_mBps(const topology *t, uint32_t queue_pairs);
 void topology_seal(topology *t); // no more parts; makes the rows of outgoing links
 // What no path could bridge is refused: no vertices, links without a rate, GPUs of a node without links between them,
 // parts that are not connected.

@@ -188,7 +188,7 @@ static void gather_parts(const list_builder *b, uint32_t *starts, part_cable_arr
         if (pass == 1) break;
         for (nic_id n = 0; n < t->nics.count; n++)
             starts[n + 1] += starts[n];
-        array_reserve(parts, t->arena, starts[t->nics.count]);
+        if (starts[t->nics.count] > 0) array_reserve(parts, t->arena, starts[t->nics.count]);
     }
     for (nic_id n = t->nics.count; n > 0; n--) // each start has moved to the next one's
         starts[n] = starts[n - 1];
