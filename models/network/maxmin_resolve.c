@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The incremental solve: dynamic water-filling. The rounds of the solve from scratch are replayed in increasing level, but
+// only for links that are dirty; clean links and untouched flows follow their old trajectory.
+//
+// Prefix. For a departed flow take its old level, for an arrived one the least of its cap level and of floor(C_l / W_l)
+// over its path (W_l: the weight of all flows of l), for a link with a new capacity the lesser of its old closing level and
+// floor(C_l / W_l). Below the least of these, t0, nothing differs between the old and the new run: up to there they differ
+// only in the load of links by flows that are not frozen in either, and no such link can close there. So a flow with an old
+// level below t0 keeps it.
+//
+// Closing levels. Let sigma_l be the level of the round in which link l closes, none if it never does. Then a flow's level is
+// the least of its cap level and of the sigma_l of its path, and sigma_l follows from the flows of l with a lower level.
+//
+// Theorem. After all rounds of level <= s: (i) a dirty link has the remaining capacity and the open weight of the solve from
+// scratch after its round s; (ii) a clean link has the same frozen flows at the same levels as in the old solution.
+// Proof, by induction over s. A clean link matters only when one of its flows leaves its old trajectory. It does so by
+// freezing at s below its old level, for a dirty link closed, or by not freezing at its old level s, for every link that
+// closed there is dirty and did not close. Either way it is in moved[] in that very round, and its clean links are
+// reconstructed as they are after round s from the new levels of touched flows and the old levels of the others, which
+// are on their old trajectory by (ii). Such a link had not been due to close by s: in the first case the flow's old level,
+// the least sigma of its path, is above s; in the second it is s, and a clean link closing at s would have held the flow.
+// A link becomes dirty at most once, so the replay ends, with the levels of the solve from scratch to the bit.
+//
+// Cost: the incidences of the dirty links, where a solver that starts again on the connected component pays for all of it.
+// The visits to flows and links of a large network miss the caches, so what the next steps will read is prefetched.
+#include "models/network/maxmin_internal.h"
+
+// The flows of a clean link that is about to become dirty. A longer list is read in order, which hardware foresees.
+static inline void prefetch_flows(const maxmin *m, const maxmin_link *link)
+{
+    if (link->count > MAXMIN_FEW) {
+        __builtin_prefetch(m->pool + link->list.many.base);
+        return;
+    }
+    for (uint32_t i = 0; i < link->count; i++)
+        __builtin_prefetch(maxmin_flow_at(m, link->list.few[i] >> m->hop_bits), 1);
+}
+
+// From here on the flow's level is what the replay says; its old one is kept in touched[] and, until it freezes, in place.
+static inline void flow_touch(maxmin *m, maxmin_flow *flow, uint32_t id)
+{
+    for (uint32_t h = 0; h < flow->hops; h++)
+        __builtin_prefetch(&m->links[flow->path[h]], 1);
+    flow->mark = m->epoch << 1;
+    m->touched[m->touched_count++] = (maxmin_touched){ .level = flow->level, .flow = id };
+    if (flow->level != MAXMIN_NONE) level_queue_push(&m->queue, flow->level, MAXMIN_FLOW_BIT | id);
+    if (flow->cap_level != MAXMIN_NONE && flow->cap_level != flow->level)
+        level_queue_push(&m->queue, flow->cap_level, MAXMIN_FLOW_BIT | id);
+}
+
+// Reconstructs a link as it is when all flows whose old level is below frozen_below, and the touched flows that are frozen,
+// have frozen.
+static void link_make_dirty(maxmin *m, uint32_t id, uint64_t frozen_below)
+{
+    maxmin_link *link = &m->links[id];
+    const uint32_t *list = maxmin_list(m, link);
+    const uint32_t count = link->count, touched = m->epoch << 1, frozen = touched | 1;
+    uint64_t used = 0, open = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t flow_id = list[i] >> m->hop_bits;
+        maxmin_flow *flow = maxmin_flow_at(m, flow_id);
+        uint64_t load = maxmin_load_per_level(m, flow, list[i]);
+        if (flow->mark == frozen || (flow->mark < touched && flow->level < frozen_below)) {
+            used += load * flow->level;
+        } else {
+            open += load;
+            if (flow->mark < touched) flow_touch(m, flow, flow_id);
+        }
+    }
+    SIM_ASSERT(used <= link->capacity);
+    link->mark = maxmin_dirty_mark(m);
+    link->closing = MAXMIN_NONE;
+    link->remaining = link->capacity - used;
+    link->open = open;
+    if (open > 0) level_queue_push(&m->queue, link->remaining / open, id);
+    m->visited += count;
+    m->counters.links_dirtied++;
+}
+
+// Also notes a flow that freezes elsewhere than before: its clean links are about to become dirty.
+static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
+{
+    bool moved = flow->level != level;
+    if (moved) m->moved[m->moved_count++] = id;
+    flow->level = level;
+    flow->mark |= 1;
+    for (uint32_t h = 0; h < flow->hops; h++) {
+        maxmin_link *link = &m->links[flow->path[h]];
+        if (link->mark == maxmin_dirty_mark(m)) {
+            uint64_t load = maxmin_load_per_level(m, flow, id << m->hop_bits | h);
+            SIM_ASSERT(load * level <= link->remaining && load <= link->open);
+            link->remaining -= load * level;
+            link->open -= load;
+        } else if (moved) {
+            prefetch_flows(m, link);
+        }
+    }
+    m->visited += flow->hops;
+}
+
+// A touched flow at its old level or at its cap, which no dirty link has frozen in this round.
+static void flow_hold_or_let_rise(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
+{
+    bool held = flow->cap_level == level;
+    for (uint32_t h = 0; h < flow->hops; h++) {
+        const maxmin_link *link = &m->links[flow->path[h]];
+        held |= link->closing == level && link->mark != maxmin_dirty_mark(m);
+    }
+    if (held) {
+        flow_freeze(m, flow, id, level);
+        return;
+    }
+    m->moved[m->moved_count++] = id;
+    for (uint32_t h = 0; h < flow->hops; h++) {
+        const maxmin_link *link = &m->links[flow->path[h]];
+        if (link->mark != maxmin_dirty_mark(m)) prefetch_flows(m, link);
+    }
+}
+
+// Sorts out the entries of one level: links that close now, before anything has changed, to closing[], flows to
+// candidates[]. A link whose share has risen goes back into the queue.
+static void round_gather(maxmin *m, uint32_t entry, uint32_t *closing_count, uint32_t *candidate_count)
+{
+    const uint64_t level = m->queue.level;
+    for (uint32_t next; entry != LEVEL_QUEUE_END; entry = next) {
+        next = m->queue.entries[entry].next;
+        uint32_t item = m->queue.entries[entry].item;
+        if (item & MAXMIN_FLOW_BIT) {
+            m->candidates[(*candidate_count)++] = item & ~MAXMIN_FLOW_BIT;
+            continue;
+        }
+        const maxmin_link *link = &m->links[item];
+        uint64_t share = link->open > 0 ? link->remaining / link->open : MAXMIN_NONE;
+        SIM_ASSERT(share >= level);
+        if (share == level) {
+            m->closing[(*closing_count)++] = item;
+        } else {
+            m->counters.stale_pops++;
+            if (link->open > 0) level_queue_put(&m->queue, entry, share);
+        }
+    }
+}
+
+static void round_play(maxmin *m, uint32_t entry)
+{
+    const uint64_t level = m->queue.level;
+    const uint32_t touched = m->epoch << 1;
+    uint32_t closing_count = 0, candidate_count = 0;
+    m->moved_count = 0;
+    round_gather(m, entry, &closing_count, &candidate_count);
+    for (uint32_t i = 0; i < closing_count; i++) {
+        maxmin_link *link = &m->links[m->closing[i]];
+        const uint32_t *list = maxmin_list(m, link);
+        link->closing = level;
+        for (uint32_t j = 0; j < link->count; j++) {
+            maxmin_flow *flow = maxmin_flow_at(m, list[j] >> m->hop_bits);
+            if (flow->mark == touched) flow_freeze(m, flow, list[j] >> m->hop_bits, level);
+        }
+        m->visited += link->count;
+    }
+    for (uint32_t i = 0; i < candidate_count; i++) {
+        maxmin_flow *flow = maxmin_flow_at(m, m->candidates[i]);
+        if (flow->mark == touched) flow_hold_or_let_rise(m, flow, m->candidates[i], level);
+    }
+    for (uint32_t i = 0; i < m->moved_count; i++) {
+        const maxmin_flow *flow = maxmin_flow_at(m, m->moved[i]);
+        for (uint32_t h = 0; h < flow->hops; h++)
+            if (m->links[flow->path[h]].mark != maxmin_dirty_mark(m))
+                link_make_dirty(m, flow->path[h], level + 1);
+    }
+}
+
+// Touches the arrived flows, completes the bound of the prefix lemma and makes the changed links dirty.
+static void replay_begin(maxmin *m)
+{
+    level_queue_clear(&m->queue);
+    m->touched_count = 0;
+    uint64_t prefix = m->prefix;
+    for (uint32_t i = 0; i < m->arrived_count; i++) {
+        maxmin_flow *flow = maxmin_flow_at(m, m->arrived[i]);
+        if (!flow->weight || flow->mark == m->epoch << 1)
+            continue; // it has departed again, or is named twice
+        prefix = maxmin_min(prefix, flow->cap_level);
+        flow_touch(m, flow, m->arrived[i]);
+    }
+    for (uint32_t i = 0; i < m->seed_count; i++) {
+        const maxmin_link *link = &m->links[m->seeds[i]];
+        prefetch_flows(m, link);
+        if ((link->mark & MAXMIN_BOUNDED) && link->weight > 0)
+            prefix = maxmin_min(prefix, link->capacity / link->weight);
+    }
+    for (uint32_t i = 0; i < m->seed_count; i++)
+        link_make_dirty(m, m->seeds[i], prefix);
+}
+
+static bool replay_is_dense(const maxmin *m)
+{
+    return m->visited > m->visit_limit;
+}
+
+// As it was before the batch, so that the solve from scratch can tell what changes.
+static void replay_abandon(maxmin *m)
+{
+    for (uint32_t i = 0; i < m->touched_count; i++)
+        maxmin_flow_at(m, m->touched[i].flow)->level = m->touched[i].level;
+}
+
+static void replay_commit(maxmin *m)
+{
+    for (uint32_t i = 0; i < m->touched_count; i++) {
+        const maxmin_flow *flow = maxmin_flow_at(m, m->touched[i].flow);
+        SIM_ASSERT(flow->mark & 1); // each touched flow stands on a dirty link or has a cap, so it has frozen
+        if (flow->level != m->touched[i].level)
+            m->changes[m->change_count++] = (maxmin_change){ .rate = flow->level * flow->weight,
+                                                             .flow = m->touched[i].flow };
+    }
+}
+
+bool maxmin_replay(maxmin *m)
+{
+    uint64_t seeded = 0;
+    m->visited = 0;
+    m->visit_limit = MAXMIN_NONE;
+    if (m->options.policy == MAXMIN_AUTO) {
+        m->visit_limit = m->incidences / 100 * m->options.dense_percent;
+        if (m->visit_limit < m->options.dense_floor) m->visit_limit = m->options.dense_floor;
+    }
+    for (uint32_t i = 0; i < m->seed_count; i++)
+        seeded += m->links[m->seeds[i]].count;
+    if (seeded > m->visit_limit) return false;
+    replay_begin(m);
+    for (uint32_t entry; !replay_is_dense(m) && (entry = level_queue_take(&m->queue)) != LEVEL_QUEUE_END;)
+        round_play(m, entry);
+    m->counters.incidences += m->visited;
+    m->counters.flows_touched += m->touched_count;
+    if (replay_is_dense(m)) {
+        replay_abandon(m);
+        return false;
+    }
+    replay_commit(m);
+    return true;
+}
+
+static void batch_end(maxmin *m)
+{
+    m->seed_count = 0;
+    m->arrived_count = 0;
+    m->prefix = MAXMIN_NONE;
+    if (++m->epoch < MAXMIN_EPOCH_END) return;
+    m->epoch = 1;
+    for (uint32_t l = 0; l < m->link_count; l++)
+        m->links[l].mark = 0;
+    for (uint32_t f = 0; f < m->flow_high; f++)
+        maxmin_flow_at(m, f)->mark = 0;
+}
+
+static bool check_is_due(const maxmin *m)
+{
+    enum { EACH_UP_TO_FLOWS = 2000, EVERY_ABOVE = 1000 };
+    uint32_t every = m->options.check_every;
+    if (every == 0 && SIM_CHECKS_ON) every = m->flow_count <= EACH_UP_TO_FLOWS ? 1 : EVERY_ABOVE;
+    return every > 0 && m->counters.batches % every == 0;
+}
+
+const maxmin_change *maxmin_resolve(maxmin *m, uint32_t *count)
+{
+    m->counters.batches++;
+    m->change_count = 0;
+    if (m->seed_count > 0 || m->arrived_count > 0)
+        if (m->options.policy == MAXMIN_FULL || !maxmin_replay(m)) maxmin_solve_all(m);
+    batch_end(m);
+    m->counters.flows_changed += m->change_count;
+    if (check_is_due(m)) {
+        m->counters.checks++;
+        maxmin_audit_report report = maxmin_judge(m);
+        SIM_ASSERT(!report.wrong_levels && !report.wrong_closings);
+        SIM_ASSERT(!report.overloaded_links && !report.flows_without_bottleneck && !report.broken_lists);
+    }
+    *count = m->change_count;
+    return m->changes;
+}
