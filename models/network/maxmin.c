@@ -3,7 +3,7 @@
 #include "models/network/maxmin_internal.h"
 #include "sim/array.h"
 
-enum { DENSE_PERCENT = 25, DENSE_FLOOR = 1024, LEAST_SIZE_CLASS = 3 };
+enum { DENSE_PERCENT = 50, DENSE_FLOOR = 1024, LEAST_SIZE_CLASS = 3 };
 
 // ---- room
 
@@ -55,17 +55,17 @@ static void grow_flows(maxmin *m, uint64_t wanted)
 
 maxmin *maxmin_create(arena *a, const maxmin_options *options)
 {
-    SIM_ASSERT(options->path_max >= 1 && options->path_max <= MAXMIN_PATH_MAX);
+    SIM_ASSERT(options->path_usual >= 2 && options->path_usual <= MAXMIN_PATH_USUAL_MAX);
     maxmin *m = arena_new(a, maxmin);
     m->arena = a;
     m->options = *options;
     if (!m->options.dense_percent) m->options.dense_percent = DENSE_PERCENT;
     if (!m->options.dense_floor) m->options.dense_floor = DENSE_FLOOR;
-    while ((1u << m->hop_bits) < options->path_max)
+    while ((1u << m->hop_bits) < options->path_usual)
         m->hop_bits++;
-    size_t record = sizeof(maxmin_flow) + 2 * options->path_max * sizeof(uint32_t);
+    size_t record = sizeof(maxmin_flow) + 2 * options->path_usual * sizeof(uint32_t);
     m->flow_bytes = (record + MAXMIN_LINE_BYTES - 1) / MAXMIN_LINE_BYTES * MAXMIN_LINE_BYTES;
-    m->free_flow = UINT32_MAX;
+    m->free_flow = MAXMIN_END;
     for (int i = 0; i < MAXMIN_SIZE_CLASSES; i++)
         m->free_lists[i] = UINT32_MAX;
     m->epoch = 1;
@@ -178,10 +178,10 @@ void maxmin_set_capacity(maxmin *m, uint32_t id, uint64_t capacity)
     link_seed(m, id, MAXMIN_BOUNDED);
 }
 
-static uint32_t flow_take_record(maxmin *m)
+static uint32_t record_take(maxmin *m)
 {
     uint32_t id = m->free_flow;
-    if (id != UINT32_MAX) {
+    if (id != MAXMIN_END) {
         m->free_flow = maxmin_flow_at(m, id)->active;
         return id;
     }
@@ -189,56 +189,68 @@ static uint32_t flow_take_record(maxmin *m)
     return m->flow_high++;
 }
 
-// The factors of a flow that has some other than 1; most networks never have any.
-static void flow_set_factors(maxmin *m, maxmin_flow *flow, uint32_t id, const maxmin_demand *demand)
+static void record_give(maxmin *m, uint32_t id)
 {
-    bool wanted = false;
+    maxmin_flow *record = maxmin_flow_at(m, id);
+    record->weight = 0;
+    record->active = m->free_flow;
+    m->free_flow = id;
+}
+
+// Whether a flow has a factor other than 1: most networks never have any, and then there is no room for them.
+static bool needs_factors(maxmin *m, const maxmin_demand *demand)
+{
+    bool needs = false;
     for (uint32_t h = 0; demand->factors && h < demand->hops; h++) {
         SIM_ASSERT(demand->factors[h] >= 1);
-        wanted |= demand->factors[h] != 1;
+        needs |= demand->factors[h] != 1;
     }
-    flow->has_factors = wanted;
-    if (!wanted) return;
-    if (!m->factors)
+    if (needs && !m->factors)
         m->factors = grow(m, NULL, 0, (size_t)m->flow_capacity << m->hop_bits, sizeof *m->factors);
-    memcpy(m->factors + (id << m->hop_bits), demand->factors, demand->hops * sizeof *m->factors);
+    return needs;
 }
 
-static void flow_attach(maxmin *m, maxmin_flow *flow, uint32_t id)
+// Puts the flow on its next link.
+static void flow_attach(maxmin *m, const maxmin_flow *flow, uint32_t id, uint32_t part, uint32_t link_id)
 {
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        SIM_ASSERT(flow->path[h] < m->link_count);
-        uint32_t incidence = id << m->hop_bits | h;
-        maxmin_link *link = &m->links[flow->path[h]];
-        uint64_t load = maxmin_load_per_level(m, flow, incidence);
-        SIM_ASSERT(load <= INT64_MAX && link->weight <= INT64_MAX - load);
-        // Two crossings of one link are a factor of 2; the newest entry of its list would be this flow.
-        SIM_ASSERT(!link->count || maxmin_list(m, link)[link->count - 1] >> m->hop_bits != id);
-        link->weight += load;
-        list_add(m, link, incidence, &maxmin_places(m, flow)[h]);
-        link_seed(m, flow->path[h], MAXMIN_BOUNDED);
+    SIM_ASSERT(link_id < m->link_count);
+    maxmin_flow *record = maxmin_flow_at(m, part);
+    maxmin_link *link = &m->links[link_id];
+    uint32_t incidence = part << m->hop_bits | record->hops;
+    uint64_t load = maxmin_load_per_level(m, flow, incidence);
+    SIM_ASSERT(load <= INT64_MAX && link->weight <= INT64_MAX - load);
+    // If the path named a link twice, the newest entry of its list would be of this flow.
+    SIM_ASSERT(!link->count || maxmin_flow_of(m, maxmin_list(m, link)[link->count - 1]) != id);
+    link->weight += load;
+    list_add(m, link, incidence, &maxmin_places(m, record)[record->hops]);
+    link_seed(m, link_id, MAXMIN_BOUNDED);
+    record->path[record->hops++] = link_id;
+}
+
+// Lays the path over as many records as it takes; the last place of a full one names the next.
+static void flow_set_path(maxmin *m, uint32_t id, const maxmin_demand *demand)
+{
+    uint32_t part = id;
+    bool has_factors = needs_factors(m, demand);
+    maxmin_flow_at(m, id)->has_factors = has_factors;
+    for (uint32_t h = 0; h < demand->hops; h++) {
+        uint32_t used = maxmin_flow_at(m, part)->hops;
+        if (used + 1 == m->options.path_usual && h + 1 < demand->hops) {
+            uint32_t next = record_take(m); // may move all records
+            *maxmin_flow_at(m, next) = (maxmin_flow){ .level = MAXMIN_NONE, .active = id, .is_part = true };
+            maxmin_flow_at(m, part)->has_more = true;
+            maxmin_flow_at(m, part)->path[used] = next;
+            part = next;
+            used = 0;
+        }
+        if (has_factors) m->factors[part << m->hop_bits | used] = demand->factors[h];
+        flow_attach(m, maxmin_flow_at(m, id), id, part, demand->links[h]);
     }
-    m->incidences += flow->hops;
+    m->incidences += demand->hops;
 }
 
-uint32_t maxmin_arrive(maxmin *m, const maxmin_demand *demand)
+static void arrived_push(maxmin *m, uint32_t id)
 {
-    SIM_ASSERT(demand->weight >= 1 && demand->hops <= m->options.path_max);
-    SIM_ASSERT(demand->cap == MAXMIN_NONE || demand->cap <= INT64_MAX);
-    SIM_ASSERT(demand->hops > 0 || demand->cap != MAXMIN_NONE); // else nothing bounds its rate
-    for (uint32_t h = 0; h < demand->hops; h++)
-        __builtin_prefetch(&m->links[demand->links[h]], 1);
-    uint32_t id = flow_take_record(m);
-    maxmin_flow *flow = maxmin_flow_at(m, id);
-    flow->level = MAXMIN_NONE;
-    flow->cap_level = demand->cap == MAXMIN_NONE ? MAXMIN_NONE : demand->cap / demand->weight;
-    flow->weight = demand->weight;
-    flow->mark = 0;
-    flow->active = m->flow_count;
-    flow->hops = (uint16_t)demand->hops;
-    if (demand->hops > 0) memcpy(flow->path, demand->links, demand->hops * sizeof *flow->path);
-    flow_set_factors(m, flow, id, demand);
-    m->active[m->flow_count++] = id;
     if (m->arrived_count == m->arrived_capacity) {
         size_t wanted = m->arrived_capacity ? 2 * (size_t)m->arrived_capacity : 64;
         SIM_ASSERT(wanted <= UINT32_MAX);
@@ -246,7 +258,24 @@ uint32_t maxmin_arrive(maxmin *m, const maxmin_demand *demand)
         m->arrived_capacity = (uint32_t)wanted;
     }
     m->arrived[m->arrived_count++] = id;
-    flow_attach(m, flow, id);
+}
+
+uint32_t maxmin_arrive(maxmin *m, const maxmin_demand *demand)
+{
+    SIM_ASSERT(demand->weight >= 1);
+    SIM_ASSERT(demand->cap == MAXMIN_NONE || demand->cap <= INT64_MAX);
+    SIM_ASSERT(demand->hops > 0 || demand->cap != MAXMIN_NONE); // else nothing bounds its rate
+    for (uint32_t h = 0; h < demand->hops; h++)
+        __builtin_prefetch(&m->links[demand->links[h]], 1);
+    uint32_t id = record_take(m);
+    *maxmin_flow_at(m, id) =
+        (maxmin_flow){ .level = MAXMIN_NONE,
+                       .cap_level = demand->cap == MAXMIN_NONE ? MAXMIN_NONE : demand->cap / demand->weight,
+                       .weight = demand->weight,
+                       .active = m->flow_count };
+    m->active[m->flow_count++] = id;
+    arrived_push(m, id);
+    flow_set_path(m, id, demand);
     return id;
 }
 
@@ -258,25 +287,34 @@ static maxmin_flow *flow_get(const maxmin *m, uint32_t id)
     return flow;
 }
 
+// Takes the flow off the links of one of its records.
+static void part_detach(maxmin *m, const maxmin_flow *flow, uint32_t part)
+{
+    maxmin_flow *record = maxmin_flow_at(m, part);
+    for (uint32_t h = 0; h < record->hops; h++)
+        __builtin_prefetch(&m->links[record->path[h]], 1);
+    for (uint32_t h = 0; h < record->hops; h++) {
+        maxmin_link *link = &m->links[record->path[h]];
+        link->weight -= maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+        list_remove(m, link, maxmin_places(m, record)[h]);
+        link_seed(m, record->path[h], MAXMIN_SEED);
+    }
+    m->incidences -= record->hops;
+}
+
 void maxmin_depart(maxmin *m, uint32_t id)
 {
     maxmin_flow *flow = flow_get(m, id);
-    for (uint32_t h = 0; h < flow->hops; h++)
-        __builtin_prefetch(&m->links[flow->path[h]], 1);
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        maxmin_link *link = &m->links[flow->path[h]];
-        link->weight -= maxmin_load_per_level(m, flow, id << m->hop_bits | h);
-        list_remove(m, link, maxmin_places(m, flow)[h]);
-        link_seed(m, flow->path[h], MAXMIN_SEED);
-    }
-    m->incidences -= flow->hops;
     m->prefix = maxmin_min(m->prefix, flow->level);
     uint32_t last = m->active[--m->flow_count];
     m->active[flow->active] = last;
     maxmin_flow_at(m, last)->active = flow->active;
-    flow->weight = 0;
-    flow->active = m->free_flow;
-    m->free_flow = id;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
+        part_detach(m, flow, part);
+    for (uint32_t part = id, next; part != MAXMIN_END; part = next) {
+        next = maxmin_next_part(m, part);
+        record_give(m, part);
+    }
 }
 
 // ---- questions
@@ -304,8 +342,8 @@ uint64_t maxmin_load(const maxmin *m, uint32_t id)
     uint64_t load = 0;
     for (uint32_t i = 0; i < maxmin_flows_on(m, id); i++) {
         uint32_t incidence = maxmin_list(m, &m->links[id])[i];
-        const maxmin_flow *flow = maxmin_flow_at(m, incidence >> m->hop_bits);
-        load += maxmin_load_per_level(m, flow, incidence) * maxmin_level(m, incidence >> m->hop_bits);
+        uint32_t flow = maxmin_flow_of(m, incidence);
+        load += maxmin_load_per_level(m, maxmin_flow_at(m, flow), incidence) * maxmin_level(m, flow);
     }
     return load;
 }
@@ -335,7 +373,7 @@ uint32_t maxmin_flows_on(const maxmin *m, uint32_t id)
 uint32_t maxmin_flow_on(const maxmin *m, uint32_t id, uint32_t index)
 {
     SIM_ASSERT(id < m->link_count && index < m->links[id].count);
-    return maxmin_list(m, &m->links[id])[index] >> m->hop_bits;
+    return maxmin_flow_of(m, maxmin_list(m, &m->links[id])[index]);
 }
 
 maxmin_counters maxmin_counters_of(const maxmin *m)

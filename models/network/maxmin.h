@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #define MAXMIN_NONE UINT64_MAX // a flow without a cap; the closing level of a link that never fills up
-enum { MAXMIN_PATH_MAX = 64 }; // a path names a link once: two crossings are a factor of 2
+enum { MAXMIN_PATH_USUAL_MAX = 64 };
 
 typedef enum maxmin_policy {
     MAXMIN_AUTO,        // incremental; in the dense regime all anew
@@ -29,11 +29,12 @@ typedef enum maxmin_policy {
 
 typedef struct maxmin_options {
     uint32_t links, flows; // expected; the arrays grow beyond, amortised
-    uint32_t
-        path_max; // links on the longest path, 1 to MAXMIN_PATH_MAX; a flow takes about 32 + 8 path_max bytes
+    // Links on a usual path, 2 to MAXMIN_PATH_USUAL_MAX: a flow's record takes 32 + 8 path_usual bytes, rounded up to 64.
+    // A longer path, of any length, takes several records.
+    uint32_t path_usual;
     maxmin_policy policy;
-    // AUTO gives up an incremental solve which has visited more than this share of all incidences (and more than
-    // dense_floor of them), and solves all anew: the result is the same. 0: 25 %, and 1,024.
+    // AUTO gives up an incremental solve when the links whose shares it follows hold more than this share of all incidences
+    // (and more than dense_floor of them), and solves all anew: the result is the same. 0: 50 %, and 1,024.
     uint32_t dense_percent, dense_floor;
     // The oracle (a solve from scratch) judges every so many resolves. 0: as the build says: with CHECKS each one up to
     // 2,000 flows and each 1,000th above, otherwise none.
@@ -45,9 +46,9 @@ maxmin *maxmin_create(arena *a, const maxmin_options *options); // lives and die
 uint32_t maxmin_add_link(maxmin *m, uint64_t capacity); // ids count from 0; capacity below 2^63, 0 allowed
 
 typedef struct maxmin_demand {
-    const uint32_t *links;   // hops of them, copied, all different
+    const uint32_t *links; // hops of them, copied, all different: two crossings of one link are a factor of 2
     const uint32_t *factors; // one per link, >= 1; NULL: all 1
-    uint32_t hops;           // at most path_max; 0 only with a cap
+    uint32_t hops;           // 0 only with a cap
     uint32_t weight;         // >= 1
     uint64_t cap;            // below 2^63, or MAXMIN_NONE
 } maxmin_demand;

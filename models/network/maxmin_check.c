@@ -3,21 +3,27 @@
 #include "models/network/maxmin_internal.h"
 
 // A flow has its bottleneck if it is at its cap, or if a link of its path closed at its level.
-static bool flow_has_bottleneck(const maxmin *m, const maxmin_flow *flow)
+static bool flow_has_bottleneck(const maxmin *m, uint32_t id)
 {
+    const maxmin_flow *flow = maxmin_flow_at(m, id);
     bool has = flow->level == flow->cap_level;
-    for (uint32_t h = 0; h < flow->hops; h++)
-        has |= m->links[flow->path[h]].closing == flow->level;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
+        for (uint32_t h = 0; h < maxmin_flow_at(m, part)->hops; h++)
+            has |= m->links[maxmin_flow_at(m, part)->path[h]].closing == flow->level;
     return has;
 }
 
 static bool flow_is_listed(const maxmin *m, uint32_t id)
 {
-    maxmin_flow *flow = maxmin_flow_at(m, id);
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        const maxmin_link *link = &m->links[flow->path[h]];
-        uint32_t place = maxmin_places(m, flow)[h];
-        if (place >= link->count || maxmin_list(m, link)[place] != (id << m->hop_bits | h)) return false;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part)) {
+        maxmin_flow *record = maxmin_flow_at(m, part);
+        if (record->is_part != (part != id) || (record->is_part && record->active != id)) return false;
+        for (uint32_t h = 0; h < record->hops; h++) {
+            const maxmin_link *link = &m->links[record->path[h]];
+            uint32_t place = maxmin_places(m, record)[h];
+            if (place >= link->count || maxmin_list(m, link)[place] != (part << m->hop_bits | h))
+                return false;
+        }
     }
     return true;
 }
@@ -31,7 +37,7 @@ static bool link_is_fair(const maxmin *m, const maxmin_link *link, uint64_t *wei
     *weight = 0;
     for (uint32_t i = 0; i < link->count; i++) {
         uint32_t incidence = maxmin_list(m, link)[i];
-        const maxmin_flow *flow = maxmin_flow_at(m, incidence >> m->hop_bits);
+        const maxmin_flow *flow = maxmin_flow_at(m, maxmin_flow_of(m, incidence));
         uint64_t per_level = maxmin_load_per_level(m, flow, incidence);
         *weight += per_level;
         load += per_level * flow->level;
@@ -54,7 +60,7 @@ maxmin_audit_report maxmin_judge(maxmin *m)
     for (uint32_t i = 0; i < m->flow_count; i++) {
         const maxmin_flow *flow = maxmin_flow_at(m, m->active[i]);
         report.wrong_levels += flow->level != m->full_levels[m->active[i]];
-        report.flows_without_bottleneck += !flow_has_bottleneck(m, flow);
+        report.flows_without_bottleneck += !flow_has_bottleneck(m, m->active[i]);
         report.broken_lists += !flow_is_listed(m, m->active[i]) || flow->active != i;
     }
     for (uint32_t i = 0; i < m->seen_count; i++) {

@@ -5,26 +5,34 @@
 // Cost: the incidences, plus the queue's work on links and capped flows.
 #include "models/network/maxmin_internal.h"
 
+// Adds a flow's weight to the links of one of its records.
+static inline void fill_add(maxmin *m, const maxmin_flow *flow, uint32_t part)
+{
+    const maxmin_flow *record = maxmin_flow_at(m, part);
+    m->full_levels[part] = MAXMIN_NONE;
+    for (uint32_t h = 0; h < record->hops; h++) {
+        uint32_t id = record->path[h];
+        maxmin_share *share = &m->shares[id];
+        if (!share->open) {
+            share->remaining = m->links[id].capacity;
+            m->full_closings[id] = MAXMIN_NONE;
+            m->seen[m->seen_count++] = id;
+        }
+        share->open += maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+    }
+    m->counters.incidences += record->hops;
+}
+
 static void fill_begin(maxmin *m, const uint32_t *flows, uint32_t count)
 {
     level_queue_clear(&m->queue);
     m->seen_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         const maxmin_flow *flow = maxmin_flow_at(m, flows[i]);
-        m->full_levels[flows[i]] = MAXMIN_NONE;
         if (flow->cap_level != MAXMIN_NONE)
             level_queue_push(&m->queue, flow->cap_level, MAXMIN_FLOW_BIT | flows[i]);
-        for (uint32_t h = 0; h < flow->hops; h++) {
-            uint32_t id = flow->path[h];
-            maxmin_share *share = &m->shares[id];
-            if (!share->open) {
-                share->remaining = m->links[id].capacity;
-                m->full_closings[id] = MAXMIN_NONE;
-                m->seen[m->seen_count++] = id;
-            }
-            share->open += maxmin_load_per_level(m, flow, flows[i] << m->hop_bits | h);
-        }
-        m->counters.incidences += flow->hops;
+        for (uint32_t part = flows[i]; part != MAXMIN_END; part = maxmin_next_part(m, part))
+            fill_add(m, flow, part);
     }
     for (uint32_t i = 0; i < m->seen_count; i++) {
         const maxmin_share *share = &m->shares[m->seen[i]];
@@ -32,16 +40,20 @@ static void fill_begin(maxmin *m, const uint32_t *flows, uint32_t count)
     }
 }
 
+// All records of a flow get its level, so that the record in a link's list says whether its flow is frozen.
 static inline void fill_freeze(maxmin *m, uint32_t id, uint64_t level)
 {
     const maxmin_flow *flow = maxmin_flow_at(m, id);
-    m->full_levels[id] = level;
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        maxmin_share *share = &m->shares[flow->path[h]];
-        uint64_t load = maxmin_load_per_level(m, flow, id << m->hop_bits | h);
-        SIM_ASSERT(load * level <= share->remaining && load <= share->open);
-        share->remaining -= load * level;
-        share->open -= load;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part)) {
+        const maxmin_flow *record = maxmin_flow_at(m, part);
+        m->full_levels[part] = level;
+        for (uint32_t h = 0; h < record->hops; h++) {
+            maxmin_share *share = &m->shares[record->path[h]];
+            uint64_t load = maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+            SIM_ASSERT(load * level <= share->remaining && load <= share->open);
+            share->remaining -= load * level;
+            share->open -= load;
+        }
     }
 }
 
@@ -72,7 +84,7 @@ static void fill_round(maxmin *m, uint32_t entry)
         m->full_closings[m->closing[i]] = level;
         for (uint32_t j = 0; j < link->count; j++)
             if (m->full_levels[list[j] >> m->hop_bits] == MAXMIN_NONE)
-                fill_freeze(m, list[j] >> m->hop_bits, level);
+                fill_freeze(m, maxmin_flow_of(m, list[j]), level);
         m->counters.incidences += link->count;
     }
     for (uint32_t i = 0; i < candidate_count; i++)

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/network/maxmin_internal.h: the records of maxmin.c, and what its files share. A link is one cache line with the
-// list of its flows while they are few; a flow is one line up to 4 hops, two up to 8 with the path in the first. A visit to
-// either thus costs one miss, and most of a resolve on a large network is such visits.
+// list of its flows while they are few; the record of a flow is one line up to 4 hops, two up to 8 with the path in the
+// first. A visit to either thus costs one miss, and most of a resolve on a large network is such visits. A flow with a
+// longer path goes on in further records, its parts.
 #pragma once
 #include "models/network/maxmin.h"
 #include "models/network/maxmin_queue.h"
 
-// An incidence is flow << hop_bits | hop: the hop-th link of the flow's path.
+// An incidence is record << hop_bits | hop: the hop-th link of the path in that record.
 enum { MAXMIN_FEW = 4, MAXMIN_LINE_BYTES = 64, MAXMIN_SIZE_CLASSES = 32 };
 #define MAXMIN_FLOW_BIT 0x80000000u // in an item of the queue: a flow, else a link
 #define MAXMIN_EPOCH_END (UINT32_C(1) << 30)
+#define MAXMIN_END UINT32_MAX // of a chain of records
 
 // What the present epoch has made of a link: changed by a departure; by an arrival or a new capacity, so that its least
 // share bounds where the changes begin; reconstructed.
@@ -35,12 +37,13 @@ _Static_assert(sizeof(maxmin_link) == MAXMIN_LINE_BYTES, "a link is one cache li
 typedef struct maxmin_flow {
     uint64_t level;     // MAXMIN_NONE: not resolved yet
     uint64_t cap_level; // MAXMIN_NONE: no cap
-    uint32_t weight;    // 0: the record is free
+    uint32_t weight;    // 0: the record is free, or a part
     uint32_t mark;      // epoch << 1: touched in this resolve; | 1: and frozen
-    uint32_t active;    // its place in active[]; of a free record: the next free one
-    uint16_t hops;
-    uint16_t has_factors;
-    uint32_t path[]; // path_max links, then path_max places in the lists of these links
+    uint32_t active;    // its place in active[]; of a part: its flow; of a free record: the next free one
+    uint8_t hops;       // in this record
+    bool has_factors, is_part;
+    bool has_more;   // the last place of the path holds the next part
+    uint32_t path[]; // path_usual links, then path_usual places in the lists of these links
 } maxmin_flow;
 
 typedef struct maxmin_touched {
@@ -61,9 +64,10 @@ struct maxmin {
     unsigned char *flows;
     uint32_t *factors; // by incidence; NULL until a factor is not 1
     uint32_t link_count, link_capacity;
-    uint32_t flow_count, flow_high, flow_capacity; // active, records ever used, room
-    uint32_t free_flow;                            // head of the free records
-    uint64_t incidences;                           // of active flows
+    uint32_t flow_count;               // active
+    uint32_t flow_high, flow_capacity; // records ever used, room
+    uint32_t free_flow;                // head of the free records
+    uint64_t incidences;               // of active flows
 
     uint32_t *pool; // lists of more than MAXMIN_FEW incidences
     uint32_t pool_used, pool_capacity;
@@ -87,8 +91,10 @@ struct maxmin {
     uint32_t *moved;      // flows that leave their old trajectory in this round
     uint32_t moved_count;
     maxmin_touched *touched;
-    uint32_t touched_count;
-    uint64_t visited, visit_limit; // incidences
+    uint32_t touched_count, rising;       // rising: touched and not frozen
+    uint32_t dense_failures, dense_skips; // replays given up in a row; batches until the next try
+    uint64_t dirtied, dirty_limit;        // incidences of dirty links
+    uint64_t visited;                     // incidences, after the links were made dirty
 
     // The solve from scratch.
     uint64_t *full_levels;   // by flow; MAXMIN_NONE: not frozen
@@ -107,7 +113,21 @@ static inline maxmin_flow *maxmin_flow_at(const maxmin *m, uint32_t flow)
 
 static inline uint32_t *maxmin_places(const maxmin *m, maxmin_flow *flow)
 {
-    return flow->path + m->options.path_max;
+    return flow->path + m->options.path_usual;
+}
+
+// The parts of a flow, beginning with itself:
+//     for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
+static inline uint32_t maxmin_next_part(const maxmin *m, uint32_t part)
+{
+    const maxmin_flow *record = maxmin_flow_at(m, part);
+    return record->has_more ? record->path[m->options.path_usual - 1] : MAXMIN_END;
+}
+
+static inline uint32_t maxmin_flow_of(const maxmin *m, uint32_t incidence)
+{
+    const maxmin_flow *record = maxmin_flow_at(m, incidence >> m->hop_bits);
+    return record->is_part ? record->active : incidence >> m->hop_bits;
 }
 
 static inline const uint32_t *maxmin_list(const maxmin *m, const maxmin_link *link)

@@ -39,9 +39,11 @@ static inline void prefetch_flows(const maxmin *m, const maxmin_link *link)
 // From here on the flow's level is what the replay says; its old one is kept in touched[] and, until it freezes, in place.
 static inline void flow_touch(maxmin *m, maxmin_flow *flow, uint32_t id)
 {
+    // the links of the first record, which are all of them as a rule
     for (uint32_t h = 0; h < flow->hops; h++)
         __builtin_prefetch(&m->links[flow->path[h]], 1);
     flow->mark = m->epoch << 1;
+    m->rising++;
     m->touched[m->touched_count++] = (maxmin_touched){ .level = flow->level, .flow = id };
     if (flow->level != MAXMIN_NONE) level_queue_push(&m->queue, flow->level, MAXMIN_FLOW_BIT | id);
     if (flow->cap_level != MAXMIN_NONE && flow->cap_level != flow->level)
@@ -57,7 +59,7 @@ static void link_make_dirty(maxmin *m, uint32_t id, uint64_t frozen_below)
     const uint32_t count = link->count, touched = m->epoch << 1, frozen = touched | 1;
     uint64_t used = 0, open = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t flow_id = list[i] >> m->hop_bits;
+        uint32_t flow_id = maxmin_flow_of(m, list[i]);
         maxmin_flow *flow = maxmin_flow_at(m, flow_id);
         uint64_t load = maxmin_load_per_level(m, flow, list[i]);
         if (flow->mark == frozen || (flow->mark < touched && flow->level < frozen_below)) {
@@ -73,47 +75,66 @@ static void link_make_dirty(maxmin *m, uint32_t id, uint64_t frozen_below)
     link->remaining = link->capacity - used;
     link->open = open;
     if (open > 0) level_queue_push(&m->queue, link->remaining / open, id);
-    m->visited += count;
+    m->dirtied += count;
     m->counters.links_dirtied++;
 }
 
-// Also notes a flow that freezes elsewhere than before: its clean links are about to become dirty.
-static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
+// Takes a frozen flow's share from the dirty links of one of its records.
+static inline void part_freeze(maxmin *m, const maxmin_flow *flow, uint32_t part, uint64_t level)
 {
-    bool moved = flow->level != level;
-    if (moved) m->moved[m->moved_count++] = id;
-    flow->level = level;
-    flow->mark |= 1;
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        maxmin_link *link = &m->links[flow->path[h]];
-        if (link->mark == maxmin_dirty_mark(m)) {
-            uint64_t load = maxmin_load_per_level(m, flow, id << m->hop_bits | h);
-            SIM_ASSERT(load * level <= link->remaining && load <= link->open);
-            link->remaining -= load * level;
-            link->open -= load;
-        } else if (moved) {
-            prefetch_flows(m, link);
-        }
+    const maxmin_flow *record = maxmin_flow_at(m, part);
+    for (uint32_t h = 0; h < record->hops; h++) {
+        maxmin_link *link = &m->links[record->path[h]];
+        if (link->mark != maxmin_dirty_mark(m)) continue;
+        uint64_t load = maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+        SIM_ASSERT(load * level <= link->remaining && load <= link->open);
+        link->remaining -= load * level;
+        link->open -= load;
     }
-    m->visited += flow->hops;
+    m->visited += record->hops;
 }
 
-// A touched flow at its old level or at its cap, which no dirty link has frozen in this round.
-static void flow_hold_or_let_rise(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
+static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
 {
-    bool held = flow->cap_level == level;
-    for (uint32_t h = 0; h < flow->hops; h++) {
-        const maxmin_link *link = &m->links[flow->path[h]];
-        held |= link->closing == level && link->mark != maxmin_dirty_mark(m);
+    if (flow->level != level) m->moved[m->moved_count++] = id;
+    flow->level = level;
+    flow->mark |= 1;
+    m->rising--;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
+        part_freeze(m, flow, part, level);
+}
+
+// Whether a clean link of the flow closes at this level.
+static bool flow_is_held(const maxmin *m, uint32_t id, uint64_t level)
+{
+    bool held = false;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part)) {
+        const maxmin_flow *record = maxmin_flow_at(m, part);
+        for (uint32_t h = 0; h < record->hops; h++) {
+            const maxmin_link *link = &m->links[record->path[h]];
+            held |= link->closing == level && link->mark != maxmin_dirty_mark(m);
+        }
     }
-    if (held) {
-        flow_freeze(m, flow, id, level);
-        return;
-    }
-    m->moved[m->moved_count++] = id;
+    return held;
+}
+
+static void flow_prefetch_neighbours(const maxmin *m, uint32_t id)
+{
+    const maxmin_flow *flow = maxmin_flow_at(m, id);
     for (uint32_t h = 0; h < flow->hops; h++) {
         const maxmin_link *link = &m->links[flow->path[h]];
         if (link->mark != maxmin_dirty_mark(m)) prefetch_flows(m, link);
+    }
+}
+
+// The clean links of a flow that has left its old trajectory become dirty.
+static void flow_spread(maxmin *m, uint32_t id, uint64_t level)
+{
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part)) {
+        const maxmin_flow *record = maxmin_flow_at(m, part);
+        for (uint32_t h = 0; h < record->hops; h++)
+            if (m->links[record->path[h]].mark != maxmin_dirty_mark(m))
+                link_make_dirty(m, record->path[h], level + 1);
     }
 }
 
@@ -143,6 +164,8 @@ static void round_gather(maxmin *m, uint32_t entry, uint32_t *closing_count, uin
 
 static void round_play(maxmin *m, uint32_t entry)
 {
+    SIM_ASSERT(entry !=
+               LEVEL_QUEUE_END); // a rising flow stands on a dirty link, which has an entry, or has a cap
     const uint64_t level = m->queue.level;
     const uint32_t touched = m->epoch << 1;
     uint32_t closing_count = 0, candidate_count = 0;
@@ -153,21 +176,25 @@ static void round_play(maxmin *m, uint32_t entry)
         const uint32_t *list = maxmin_list(m, link);
         link->closing = level;
         for (uint32_t j = 0; j < link->count; j++) {
-            maxmin_flow *flow = maxmin_flow_at(m, list[j] >> m->hop_bits);
-            if (flow->mark == touched) flow_freeze(m, flow, list[j] >> m->hop_bits, level);
+            uint32_t id = maxmin_flow_of(m, list[j]);
+            maxmin_flow *flow = maxmin_flow_at(m, id);
+            if (flow->mark == touched) flow_freeze(m, flow, id, level);
         }
         m->visited += link->count;
     }
-    for (uint32_t i = 0; i < candidate_count; i++) {
-        maxmin_flow *flow = maxmin_flow_at(m, m->candidates[i]);
-        if (flow->mark == touched) flow_hold_or_let_rise(m, flow, m->candidates[i], level);
+    for (uint32_t i = 0; i < candidate_count; i++) { // at their old level or their cap
+        uint32_t id = m->candidates[i];
+        maxmin_flow *flow = maxmin_flow_at(m, id);
+        if (flow->mark != touched) continue; // a dirty link has frozen it
+        if (flow->cap_level == level || flow_is_held(m, id, level))
+            flow_freeze(m, flow, id, level);
+        else
+            m->moved[m->moved_count++] = id; // it rises on
     }
-    for (uint32_t i = 0; i < m->moved_count; i++) {
-        const maxmin_flow *flow = maxmin_flow_at(m, m->moved[i]);
-        for (uint32_t h = 0; h < flow->hops; h++)
-            if (m->links[flow->path[h]].mark != maxmin_dirty_mark(m))
-                link_make_dirty(m, flow->path[h], level + 1);
-    }
+    for (uint32_t i = 0; i < m->moved_count; i++)
+        flow_prefetch_neighbours(m, m->moved[i]);
+    for (uint32_t i = 0; i < m->moved_count; i++)
+        flow_spread(m, m->moved[i], level);
 }
 
 // Touches the arrived flows, completes the bound of the prefix lemma and makes the changed links dirty.
@@ -175,6 +202,7 @@ static void replay_begin(maxmin *m)
 {
     level_queue_clear(&m->queue);
     m->touched_count = 0;
+    m->rising = 0;
     uint64_t prefix = m->prefix;
     for (uint32_t i = 0; i < m->arrived_count; i++) {
         maxmin_flow *flow = maxmin_flow_at(m, m->arrived[i]);
@@ -195,7 +223,7 @@ static void replay_begin(maxmin *m)
 
 static bool replay_is_dense(const maxmin *m)
 {
-    return m->visited > m->visit_limit;
+    return m->dirtied > m->dirty_limit;
 }
 
 // As it was before the batch, so that the solve from scratch can tell what changes.
@@ -209,34 +237,53 @@ static void replay_commit(maxmin *m)
 {
     for (uint32_t i = 0; i < m->touched_count; i++) {
         const maxmin_flow *flow = maxmin_flow_at(m, m->touched[i].flow);
-        SIM_ASSERT(flow->mark & 1); // each touched flow stands on a dirty link or has a cap, so it has frozen
         if (flow->level != m->touched[i].level)
             m->changes[m->change_count++] = (maxmin_change){ .rate = flow->level * flow->weight,
                                                              .flow = m->touched[i].flow };
     }
 }
 
-bool maxmin_replay(maxmin *m)
+// How many incidences dirty links may hold before a solve from scratch is expected to be cheaper.
+static uint64_t dirty_limit_of(const maxmin *m)
+{
+    if (m->options.policy != MAXMIN_AUTO) return MAXMIN_NONE;
+    uint64_t limit = m->incidences / 100 * m->options.dense_percent;
+    return limit < m->options.dense_floor ? m->options.dense_floor : limit;
+}
+
+// Whether to try at all: not when the batch alone is too much, and after several failures in a row only now and then (after
+// the n-th failure the next 2^(n-1) - 1 batches are solved from scratch at once, at most 15).
+static bool replay_is_promising(maxmin *m)
 {
     uint64_t seeded = 0;
-    m->visited = 0;
-    m->visit_limit = MAXMIN_NONE;
-    if (m->options.policy == MAXMIN_AUTO) {
-        m->visit_limit = m->incidences / 100 * m->options.dense_percent;
-        if (m->visit_limit < m->options.dense_floor) m->visit_limit = m->options.dense_floor;
-    }
     for (uint32_t i = 0; i < m->seed_count; i++)
         seeded += m->links[m->seeds[i]].count;
-    if (seeded > m->visit_limit) return false;
+    if (seeded > m->dirty_limit) return false;
+    if (m->dense_skips == 0 || m->incidences <= m->options.dense_floor) return true;
+    m->dense_skips--;
+    return false;
+}
+
+bool maxmin_replay(maxmin *m)
+{
+    enum { MOST_FAILURES = 4 };
+    m->visited = 0;
+    m->dirtied = 0;
+    m->dirty_limit = dirty_limit_of(m);
+    if (!replay_is_promising(m)) return false;
     replay_begin(m);
-    for (uint32_t entry; !replay_is_dense(m) && (entry = level_queue_take(&m->queue)) != LEVEL_QUEUE_END;)
-        round_play(m, entry);
-    m->counters.incidences += m->visited;
+    // When no flow rises any more, what is left in the queue are links that no flow will close.
+    while (m->rising > 0 && !replay_is_dense(m))
+        round_play(m, level_queue_take(&m->queue));
+    m->counters.incidences += m->visited + m->dirtied;
     m->counters.flows_touched += m->touched_count;
     if (replay_is_dense(m)) {
+        m->dense_skips = (1u << m->dense_failures) - 1;
+        m->dense_failures += m->dense_failures < MOST_FAILURES;
         replay_abandon(m);
         return false;
     }
+    m->dense_failures = 0;
     replay_commit(m);
     return true;
 }
