@@ -45,6 +45,7 @@ typedef struct maxmin_flow {
     bool has_more;   // the last place of the path holds the next part
     uint32_t path[]; // path_usual links, then path_usual places in the lists of these links
 } maxmin_flow;
+_Static_assert(sizeof(maxmin_flow) == MAXMIN_LINE_BYTES / 2, "the path begins in the middle of a line");
 
 typedef struct maxmin_touched {
     uint64_t level; // before this batch; MAXMIN_NONE: it arrived in it

@@ -707,6 +707,63 @@ static void the_dense_regime_is_solved_all_anew(void **state)
     assert_true(maxmin_counters_of(m).links_dirtied > 0);
     assert_int_equal(maxmin_rate(m, 0), 50);
     maxmin_verify(m);
+    // After the second failure in a row the next batch is not tried, after the third the next three: tries at 1, 3, 7.
+    static const bool tried[] = { true, false, true, false, false, false, true, false };
+    for (uint32_t i = 0; i < ARRAY_COUNT(tried); i++) {
+        uint64_t before = maxmin_counters_of(m).links_dirtied;
+        maxmin_set_capacity(m, 1, 60 + 5 * i);
+        maxmin_resolve(m, &count);
+        assert_int_equal(count, 1);
+        assert_int_equal(maxmin_rate(m, 0), 60 + 5 * i);
+        assert_int_equal(maxmin_counters_of(m).links_dirtied > before, tried[i]);
+    }
+    assert_int_equal(maxmin_counters_of(m).full_solves, 2 + ARRAY_COUNT(tried));
+    maxmin_verify(m);
+    arena_destroy(a);
+}
+
+// Long paths take several records of 3 links: 2 and the next one, the last one 3. They come and go, and the room is used
+// again. Flow f crosses links f .. f + 9 of 40, its neighbours share 9 of them: 10 flows share link 9 and more, 1000 / 10.
+static void long_paths_take_several_records(void **state)
+{
+    (void)state;
+    enum { ROW = 40, LONG = 10, MANY = 31, RECORDS = 5 };
+    arena *a = arena_create("test");
+    maxmin *m = maxmin_create(a, &(maxmin_options){ .path_usual = 3, .policy = MAXMIN_INCREMENTAL });
+    uint32_t count, ids[MANY];
+    for (uint32_t l = 0; l < ROW; l++)
+        maxmin_add_link(m, 1000);
+    for (int turn = 0; turn < 20; turn++) {
+        for (uint32_t f = 0; f < MANY; f++) {
+            uint32_t path[LONG];
+            for (uint32_t h = 0; h < LONG; h++)
+                path[h] = f + (h * 7 + (uint32_t)turn) % LONG;
+            maxmin_demand demand = { .links = path, .hops = LONG, .weight = 1, .cap = MAXMIN_NONE };
+            ids[f] = maxmin_arrive(m, &demand);
+        }
+        maxmin_resolve(m, &count);
+        assert_int_equal(count, MANY);
+        assert_int_equal(maxmin_rate(m, ids[15]), 100);
+        assert_int_equal(maxmin_flows_on(m, 9), LONG);
+        for (uint32_t i = 0; i < LONG; i++) { // flows 0 to 9, each once
+            uint32_t found = 0;
+            for (uint32_t k = 0; k < LONG; k++)
+                found += maxmin_flow_on(m, 9, k) == ids[i];
+            assert_int_equal(found, 1);
+        }
+        maxmin_set_capacity(m, 9, 990);
+        maxmin_resolve(m, &count);
+        assert_int_equal(maxmin_rate(m, ids[0]), 99);
+        assert_int_equal(maxmin_rate(m, ids[10]), 100); // held by link 19, with the flows 11 to 19
+        maxmin_verify(m);
+        maxmin_set_capacity(m, 9, 1000);
+        for (uint32_t f = 0; f < MANY; f++)
+            maxmin_depart(m, ids[(f * 11) % MANY]);
+        maxmin_resolve(m, &count);
+        assert_int_equal(maxmin_flow_count(m), 0);
+    }
+    assert_int_equal(m->flow_high, MANY * RECORDS);
+    maxmin_verify(m);
     arena_destroy(a);
 }
 
@@ -914,6 +971,7 @@ int main(void)
         cmocka_unit_test(with_unequal_weights_the_least_rate_may_fall),
         cmocka_unit_test(work_stays_local),
         cmocka_unit_test(the_dense_regime_is_solved_all_anew),
+        cmocka_unit_test(long_paths_take_several_records),
         cmocka_unit_test(arrivals_that_do_not_stay),
         cmocka_unit_test(the_epoch_starts_again),
         cmocka_unit_test(the_audit_notices),
