@@ -2,11 +2,11 @@
 // The incremental solve: dynamic water-filling. The rounds of the solve from scratch are replayed in increasing level, but
 // only for links that are dirty; clean links and untouched flows follow their old trajectory.
 //
-// Prefix. For a departed flow take its old level, for an arrived one the least of its cap level and of floor(C_l / W_l)
-// over its path (W_l: the weight of all flows of l), for a link with a new capacity the lesser of its old closing level and
-// floor(C_l / W_l). Below the least of these, t0, nothing differs between the old and the new run: up to there they differ
-// only in the load of links by flows that are not frozen in either, and no such link can close there. So a flow with an old
-// level below t0 keeps it.
+// Prefix. For a departed flow take its old level, for an arrived one the least floor(C_l / W_l) over its path (W_l: the
+// weight of all flows of l), for a link with a new capacity the lesser of its old closing level and floor(C_l / W_l). Below
+// the least of these, t0, nothing differs between the old and the new run but the load of links by the changed flows, and
+// no such link can close there in either. So a flow with an old level below t0 keeps it, even where an arrived flow freezes
+// at its cap below t0.
 //
 // Closing levels. Let sigma_l be the level of the round in which link l closes, none if it never does. Then a flow's level is
 // the least of its cap level and of the sigma_l of its path, and sigma_l follows from the flows of l with a lower level.
@@ -96,7 +96,7 @@ static inline void part_freeze(maxmin *m, const maxmin_flow *flow, uint32_t part
 
 static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
 {
-    if (flow->level != level) m->moved[m->moved_count++] = id;
+    if (level < flow->level) m->moved[m->moved_count++] = id; // above it, it has moved when it was let rise
     flow->level = level;
     flow->mark |= 1;
     m->rising--;
@@ -104,7 +104,7 @@ static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64
         part_freeze(m, flow, part, level);
 }
 
-// Whether a clean link of the flow closes at this level.
+// Whether a clean link of the flow closes at this level; a dirty one that does has frozen all its flows already.
 static bool flow_is_held(const maxmin *m, uint32_t id, uint64_t level)
 {
     bool held = false;
@@ -112,7 +112,7 @@ static bool flow_is_held(const maxmin *m, uint32_t id, uint64_t level)
         const maxmin_flow *record = maxmin_flow_at(m, part);
         for (uint32_t h = 0; h < record->hops; h++) {
             const maxmin_link *link = &m->links[record->path[h]];
-            held |= link->closing == level && link->mark != maxmin_dirty_mark(m);
+            held |= link->closing == level;
         }
     }
     return held;
@@ -208,7 +208,6 @@ static void replay_begin(maxmin *m)
         maxmin_flow *flow = maxmin_flow_at(m, m->arrived[i]);
         if (!flow->weight || flow->mark == m->epoch << 1)
             continue; // it has departed again, or is named twice
-        prefix = maxmin_min(prefix, flow->cap_level);
         flow_touch(m, flow, m->arrived[i]);
     }
     for (uint32_t i = 0; i < m->seed_count; i++) {
