@@ -60,11 +60,23 @@ static void ideal_verify(const network *n)
     }
 }
 
+static void count_links(network *n, const transfer *t)
+{
+    uint32_t path[TOPOLOGY_PATH_MAX];
+    for (uint32_t e = 0; e < t->edge_count; e++) {
+        const network_edge *edge = &network_edges(n, t)[e];
+        uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
+        for (uint32_t i = 0; i < links; i++)
+            n->link_bytes[path[i]] += edge->bytes * t->multiplicity;
+    }
+}
+
 static void on_delivered(sim *s, void *owner, const sim_event *event)
 {
     network *n = owner;
     (void)s;
     SIM_ASSERT(n->transfers.items[event->target].generation == event->extra);
+    count_links(n, &n->transfers.items[event->target]);
     network_finish(n, event->target);
 }
 
