@@ -67,9 +67,18 @@ static const bind_row training_binds[] = {
 
 static const bind_row network_binds[] = {
     BIND_ENUM(
-        network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_IDEAL, "ideal"),
-        BIND_NOTE(
-            "ideal: latency + bytes / rate without contention; the other engines are not modelled yet")),
+        network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_FLUID, "fluid"),
+        BIND_NOTE("fluid: transfers share links by max-min fairness; ideal: latency + bytes / rate without "
+                  "contention; the other engines are not modelled yet")),
+    BIND_NUMBER(
+        network_def, completion_window, "completion_window", BIND_DEFAULT(0, "0"), BIND_AT_LEAST(0),
+        BIND_AT_MOST(0.1),
+        BIND_NOTE("a transfer may end late by at most this share of its time, so that many end together "
+                  "and dense traffic is played faster; 0: exact")),
+    BIND_BOOL(
+        network_def, bottleneck_count, "bottleneck_count", BIND_DEFAULT(0, "false"),
+        BIND_NOTE("equal transfers that begin together alone are played to the exact end of the last, which "
+                  "all share")),
     BIND_ENUM(network_def, grain, "grain", collective_grain_words, BIND_DEFAULT(GRAIN_STREAMS, "streams"),
               BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
     BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),

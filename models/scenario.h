@@ -35,7 +35,9 @@ typedef struct training_def {
 } training_def;
 
 typedef struct network_def {
-    int engine;   // network_engine
+    int engine; // network_engine
+    double completion_window;
+    bool bottleneck_count;
     int grain;    // collective_grain
     int protocol; // 0: by predicted time; else 1 + collective_protocol
     collective_terms collectives;

@@ -180,10 +180,17 @@ static bool check_buckets(const scenario *s, sim_error *error)
 
 static bool check_network(const scenario *s, sim_error *error)
 {
-    if (s->network.engine != ENGINE_IDEAL)
-        return REFUSE(s->network.engine, "network engine \"%s\" is not modelled in this version",
-                      network_engine_words[s->network.engine]) ||
-               sim_hint(error, "engine: ideal");
+    const network_def *n = &s->network;
+    if (n->engine != ENGINE_IDEAL && n->engine != ENGINE_FLUID)
+        return REFUSE(n->engine, "network engine \"%s\" is not modelled in this version",
+                      network_engine_words[n->engine]) ||
+               sim_hint(error, "engine: fluid");
+    if (n->engine == ENGINE_IDEAL && n->completion_window > 0.0)
+        return REFUSE(n->completion_window, "the ideal network has no completion windows") ||
+               sim_hint(error, "engine: fluid");
+    if (n->engine == ENGINE_IDEAL && n->bottleneck_count)
+        return REFUSE(n->bottleneck_count, "the ideal network has no bottlenecks to count") ||
+               sim_hint(error, "engine: fluid");
     if (s->run.trace == TRACE_PACKETS)
         return REFUSE(s->run.trace, "trace level \"packets\" needs the packet engine, which is not modelled "
                                     "in this version") ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/world.h"
 #include "models/cluster_fabric.h"
+#include "models/network/fluid_network.h"
 #include "sim/array.h"
 #include <math.h>
 
@@ -10,6 +11,20 @@
 topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
 {
     return fabric_build(a, &s->cluster, s->run.seed, s->reader, error);
+}
+
+network *world_build_network(arena *a, const scenario *s, sim *engine, const topology *fabric)
+{
+    if (s->network.engine == ENGINE_IDEAL) return network_create_ideal(a, engine, fabric);
+    SIM_ASSERT(s->network.engine == ENGINE_FLUID); // scenario_check() refuses the others
+    const int transport = s->cluster.fabric.transport - 1;
+    return network_create_fluid(a, engine, fabric,
+                                &(fluid_options){
+                                    .flows = topology_gpu_count(fabric) + topology_nic_count(fabric),
+                                    .resends = transport == TRANSPORT_ROCE || transport == TRANSPORT_TCP,
+                                    .completion_window = s->network.completion_window,
+                                    .bottleneck_count = s->network.bottleneck_count,
+                                });
 }
 
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
@@ -175,7 +190,7 @@ static bool build(world *w, const world_options *options, sim_error *error)
     w->gpu = roofline_create(w->arena, &s->cluster.node.gpu);
     w->sim = sim_create(w->arena,
                         &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
-    w->network = network_create_ideal(w->arena, w->sim, w->fabric);
+    w->network = world_build_network(w->arena, w->scenario, w->sim, w->fabric);
     build_lanes(w);
     if (!build_costs_of_lanes(w, error) || !build_program(w, error) || !check_clock(w, error)) return false;
     build_player(w, &options->listener);

@@ -37,7 +37,7 @@ fluid_work fluid_work_left(const network *n, const fluid_flow *flow)
 // Never early. False: the clock ends before.
 static bool exact_end(const fluid_flow *flow, sim_time *end_ps)
 {
-    if (flow->rate_mBps == 0) return false;
+    if (flow->rate_mBps == 0 || flow->tail_ps > SIM_TIME_MAX - flow->since_ps) return false;
     fluid_work time_ps = (flow->left + flow->rate_mBps - 1) / flow->rate_mBps;
     if (time_ps > (fluid_work)(SIM_TIME_MAX - flow->since_ps - flow->tail_ps)) return false;
     *end_ps = flow->since_ps + (sim_time)time_ps;

@@ -61,11 +61,21 @@ static const struct refusal refusals[] = {
       "    2 |   node: { base: dgx-a100, name: apart, scale_up: { kind: none } }\n"
       "      |                                        ^\n"
       "  hint: scale_up.kind: nvswitch, mesh or pcie\n" },
-    { "engines that are not built yet", NODE "network: { engine: fluid }\n",
-      "s.yaml:2:12: error: network engine \"fluid\" is not modelled in this version\n"
-      "    2 | network: { engine: fluid }\n"
+    { "engines that are not built yet", NODE "network: { engine: packet }\n",
+      "s.yaml:2:12: error: network engine \"packet\" is not modelled in this version\n"
+      "    2 | network: { engine: packet }\n"
       "      |            ^\n"
-      "  hint: engine: ideal\n" },
+      "  hint: engine: fluid\n" },
+    { "windows without rates", NODE "network: { engine: ideal, completion_window: 0.1 % }\n",
+      "s.yaml:2:27: error: the ideal network has no completion windows\n"
+      "    2 | network: { engine: ideal, completion_window: 0.1 % }\n"
+      "      |                           ^\n"
+      "  hint: engine: fluid\n" },
+    { "a count without contention", NODE "network: { engine: ideal, bottleneck_count: true }\n",
+      "s.yaml:2:27: error: the ideal network has no bottlenecks to count\n"
+      "    2 | network: { engine: ideal, bottleneck_count: true }\n"
+      "      |                           ^\n"
+      "  hint: engine: fluid\n" },
     { "a level that is not built yet", NODE "run: { trace: packets }\n",
       "s.yaml:2:8: error: trace level \"packets\" needs the packet engine, which is not modelled in this "
       "version\n"
