@@ -31,7 +31,8 @@ typedef enum fluid_stage {
 typedef struct fluid_flow { // by slot of its transfer
     fluid_work left;        // to do as of since_ps
     sim_time since_ps, begin_ps;
-    sim_time tail_ps; // from the last byte sent to the delivery
+    sim_time delay_ps; // of its longest path
+    sim_time tail_ps;  // from the last byte sent to the delivery
     uint64_t rate_mBps;
     uint64_t cap_mBps;                  // of the unit; MAXMIN_NONE: none
     uint64_t pace_bytes;                // the whole work, rounded up
@@ -85,7 +86,7 @@ typedef struct fluid_demand {
     fluid_work work;
     uint64_t pace_bytes;
     uint64_t cap_mBps;
-    sim_time tail_ps;
+    sim_time delay_ps, tail_ps;
     bool strays;
 } fluid_demand;
 
@@ -105,7 +106,6 @@ void fluid_forget_path(network *n, uint32_t slot);
 bool fluid_path_is_same(const network *n, uint32_t slot); // f->path as the stored one
 void fluid_enter(network *n, uint32_t slot);              // into the solver, by its stored path
 void fluid_leave(network *n, uint32_t slot);              // out of the solver
-sim_time fluid_delay_ps(const network *n, uint32_t link_or_bundle);
 
 // ---- fluid_links.c
 void fluid_set_link(network *n, link_id l, double ratio);

@@ -12,11 +12,18 @@ static uint64_t bytes_of(const fluid_flow *flow, const fluid_crossing *crossing,
     return (uint64_t)((fluid_work)crossing->bytes * moved_bytes / flow->pace_bytes);
 }
 
-// Of the pace edge, whole bytes.
+// Of its work, in whole bytes.
 static uint64_t moved_until_now(const network *n, const fluid_flow *flow)
 {
     fluid_work left = fluid_work_left(n, flow);
     return flow->pace_bytes - (uint64_t)((left + FLUID_WORK_PER_BYTE - 1) / FLUID_WORK_PER_BYTE);
+}
+
+// What is sent again counts when it is new again, so that no link's bytes ever fall.
+static uint64_t countable(const network *n, const fluid_flow *flow)
+{
+    uint64_t moved = moved_until_now(n, flow);
+    return moved > flow->counted_bytes ? moved : flow->counted_bytes;
 }
 
 void fluid_count_links(network *n, uint32_t slot, bool to_end)
@@ -24,7 +31,7 @@ void fluid_count_links(network *n, uint32_t slot, bool to_end)
     const fluid_network *f = n->state;
     fluid_flow *flow = &f->flows.items[slot];
     const uint64_t multiplicity = n->transfers.items[slot].multiplicity;
-    uint64_t moved = to_end ? flow->pace_bytes : moved_until_now(n, flow);
+    uint64_t moved = to_end ? flow->pace_bytes : countable(n, flow);
     for (uint32_t i = 0; i < flow->crossing_count; i++) {
         const fluid_crossing *crossing = &f->pool.items[flow->crossings + i];
         uint64_t bytes = bytes_of(flow, crossing, moved) - bytes_of(flow, crossing, flow->counted_bytes);
@@ -50,12 +57,14 @@ static uint64_t carried_by(const network *n, uint32_t link)
         uint32_t slot = f->slot_of_flow.items[maxmin_flow_on(f->solver, link, i)];
         const fluid_flow *flow = &f->flows.items[slot];
         const fluid_crossing *crossing = crossing_at(f, flow, link);
-        bytes += (bytes_of(flow, crossing, moved_until_now(n, flow)) -
+        bytes += (bytes_of(flow, crossing, countable(n, flow)) -
                   bytes_of(flow, crossing, flow->counted_bytes)) *
                  n->transfers.items[slot].multiplicity;
     }
-    if (f->phase_end.index1 != 0)
-        bytes += f->phase_flows[link] * moved_until_now(n, &f->flows.items[f->phase.items[0]]);
+    if (f->phase_end.index1 != 0) { // all members have moved the same, and are counted together
+        const fluid_flow *member = &f->flows.items[f->phase.items[0]];
+        bytes += f->phase_flows[link] * (countable(n, member) - member->counted_bytes);
+    }
     return bytes;
 }
 
@@ -96,6 +105,8 @@ static void deal_out(network *n, uint32_t bundle)
     const fluid_network *f = n->state;
     for (uint32_t i = 0; i < maxmin_flows_on(f->solver, bundle); i++)
         fluid_count_links(n, f->slot_of_flow.items[maxmin_flow_on(f->solver, bundle, i)], false);
+    for (uint32_t i = 0; i < f->phase.count; i++)
+        fluid_count_links(n, f->phase.items[i], false);
     const bundle_members m = topology_bundle_members(n->topology, bundle);
     for (uint32_t i = 0; i < m.count; i++) {
         const link_id l = m.first + 2 * i;
@@ -154,9 +165,11 @@ void fluid_set_link(network *n, link_id l, double ratio)
     fluid_network *f = n->state;
     const bool up = ratio > 0.0, was_up = fabric_is_up(f->fabric, l);
     const uint32_t bundle = topology_bundle_of_link(n->topology, l);
+    const uint64_t before_mBps = fabric_capacity_mBps(f->fabric, l);
     if (bundle != NO_ID) deal_out(n, bundle);
     fabric_set_up(f->fabric, l, up);
     if (up) fabric_set_rate_ratio(f->fabric, l, ratio);
+    if (up == was_up && fabric_capacity_mBps(f->fabric, l) == before_mBps) return;
     update_capacity(n, l);
     if (bundle != NO_ID) update_capacity(n, bundle);
     fluid_settle_later(n);
@@ -179,16 +192,15 @@ void fluid_on_converges(sim *s, void *owner, const sim_event *event)
 
 // What was on the way when a link of the path died, at the rate it had: the bytes of one round trip.
 //     resent = min(x 2 delay, moved on this path)      x [B/s]   delay: the sum of the path's links, one way [s]
+// Of a stream, the delay of its longest path; all of it sends again, for its strands keep pace.
 static void resend(network *n, uint32_t slot)
 {
     fluid_network *f = n->state;
     fluid_flow *flow = &f->flows.items[slot];
-    sim_time delay_ps = 0;
-    for (uint32_t i = 0; i < flow->crossing_count; i++)
-        delay_ps += fluid_delay_ps(n, f->pool.items[flow->crossings + i].link);
-    fluid_work in_flight = (fluid_work)flow->rate_mBps * 2 * (uint64_t)delay_ps / FLUID_WORK_PER_BYTE;
+    fluid_work in_flight = (fluid_work)flow->rate_mBps * 2 * (uint64_t)flow->delay_ps / FLUID_WORK_PER_BYTE;
     uint64_t moved = moved_until_now(n, flow) - flow->path_bytes;
     uint64_t bytes = in_flight < moved ? (uint64_t)in_flight : moved;
+    fluid_count_links(n, slot, false);
     flow->left += (fluid_work)bytes * FLUID_WORK_PER_BYTE;
     n->counters.retransmitted_bytes += bytes * n->transfers.items[slot].multiplicity;
 }
@@ -223,10 +235,12 @@ static void divert(network *n, uint32_t slot)
     fluid_forget_path(n, slot);
     // A stream's pace edge may be another one now: the same share of its work is left.
     flow->left = left / whole * demand.pace_bytes + left % whole * demand.pace_bytes / whole;
+    flow->counted_bytes = (uint64_t)((fluid_work)flow->counted_bytes * demand.pace_bytes / whole);
     flow->since_ps = sim_now(n->sim);
     flow->pace_bytes = demand.pace_bytes;
-    flow->path_bytes = flow->counted_bytes = moved_until_now(n, flow);
+    flow->path_bytes = moved_until_now(n, flow);
     flow->cap_mBps = demand.cap_mBps;
+    flow->delay_ps = demand.delay_ps;
     flow->tail_ps = demand.tail_ps;
     fluid_store_path(n, slot);
     fluid_enter(n, slot);

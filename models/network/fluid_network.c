@@ -128,6 +128,7 @@ static void begin_moving(network *n, uint32_t slot)
     flow->left = demand.work;
     flow->pace_bytes = demand.pace_bytes;
     flow->cap_mBps = demand.cap_mBps;
+    flow->delay_ps = demand.delay_ps;
     flow->tail_ps = demand.tail_ps;
     flow->strays = demand.strays;
     flow->since_ps = flow->begin_ps = sim_now(n->sim);

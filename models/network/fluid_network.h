@@ -50,5 +50,6 @@ typedef struct fluid_counters {
 } fluid_counters;
 fluid_counters fluid_counters_of(const network *n);
 uint64_t fluid_link_rate_mBps(const network *n,
-                              uint32_t link_or_bundle);     // what it carries now, x no multiplicity
-uint64_t fluid_rate_mBps(const network *n, transfer_id id); // of its pace edge, as of the last settle
+                              uint32_t link_or_bundle); // what it carries now, x no multiplicity
+uint64_t fluid_rate_mBps(const network *n,
+                         transfer_id id); // of each unit of it (fluid_path.c), as of the last settle

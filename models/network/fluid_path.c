@@ -27,7 +27,7 @@
 typedef struct strand {
     uint32_t edge, pair, pairs; // which; pairs 0: before the first
     uint64_t bytes, cap_mBps;   // cap: MAXMIN_NONE if there is none
-    sim_time latency_ps;
+    sim_time delay_ps, latency_ps;
     uint32_t count; // of path
     bool strays;
     uint32_t path[TOPOLOGY_PATH_MAX];
@@ -62,11 +62,6 @@ static const topology_link *link_of(const topology *t, uint32_t link_or_bundle)
     return topology_link_at(t, topology_bundle_members(t, link_or_bundle).first); // they are all alike
 }
 
-sim_time fluid_delay_ps(const network *n, uint32_t link_or_bundle)
-{
-    return link_of(n->topology, link_or_bundle)->delay_ps;
-}
-
 static bool crosses_network(const network *n, const strand *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
@@ -74,13 +69,15 @@ static bool crosses_network(const network *n, const strand *s)
     return false;
 }
 
-static sim_time latency_of(const network *n, const transfer *t, const network_edge *edge, const strand *s)
+// The delay of its path, and with it the latency of the edge.
+static void add_latency(const network *n, const transfer *t, const network_edge *edge, strand *s)
 {
-    __int128 latency_ps = edge->latency_ps;
+    s->delay_ps = 0;
     for (uint32_t i = 0; i < s->count; i++)
-        latency_ps += (__int128)t->delay_crossings * fluid_delay_ps(n, s->path[i]);
+        s->delay_ps += link_of(n->topology, s->path[i])->delay_ps;
+    const __int128 latency_ps = edge->latency_ps + (__int128)t->delay_crossings * s->delay_ps;
     SIM_ASSERT(latency_ps <= SIM_TIME_MAX / 2); // the horizon
-    return (sim_time)latency_ps;
+    s->latency_ps = (sim_time)latency_ps;
 }
 
 // Of each strand of an edge: its part of the request's, and what a queue pair carries.
@@ -111,7 +108,7 @@ static bool next_strand(const network *n, const transfer *t, strand *s)
     if (networked) s->pairs = wanted;
     s->bytes = edge->bytes / s->pairs + (s->pair < edge->bytes % s->pairs);
     s->cap_mBps = cap_of(policy, t, s, networked);
-    s->latency_ps = latency_of(n, t, edge, s);
+    add_latency(n, t, edge, s);
     return true;
 }
 
@@ -133,6 +130,7 @@ static fluid_demand demand_of_one(network *n, const strand *s)
     return (fluid_demand){ .work = work_of(s->bytes),
                            .pace_bytes = s->bytes,
                            .cap_mBps = s->cap_mBps,
+                           .delay_ps = s->delay_ps,
                            .tail_ps = s->latency_ps,
                            .strays = s->strays };
 }
@@ -230,6 +228,7 @@ static void add_limits(const network *n, const transfer *t, uint64_t unit_bytes,
     for (strand s = { 0 }; next_strand(n, t, &s);) {
         const sim_time own_ps = strand_wire_ps(n, &s);
         if (s.latency_ps + own_ps > longest_ps) longest_ps = s.latency_ps + own_ps;
+        if (s.delay_ps > demand->delay_ps) demand->delay_ps = s.delay_ps;
         demand->strays |= s.strays;
         if (s.bytes == 0 || s.cap_mBps == MAXMIN_NONE) continue;
         const uint64_t cap_mBps = s.cap_mBps / units_in(s.bytes, unit_bytes, 1);

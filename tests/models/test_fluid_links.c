@@ -118,6 +118,25 @@ static void what_was_on_the_way_is_sent_again(void **state)
     assert_int_equal(network_counters_of(b->n).retransmitted_bytes, 48);
     check_rest(b);
     bench_destroy(b);
+
+    // A ring of two nodes: 27173 B on either edge, at 48.3.
+    b = bench_create(&(fluid_options){ .resends = true }, NULL);
+    static const planned ring[] = { { 0, 0, 8, 5000011, 0, 0 }, { 0, 8, 0, 5000011, 0, 0 } };
+    send_stream(b, 0, ring, 2, 1);
+    change_link(b, 40000000, "leaf 0 > node 1 nic 0", 0);
+    change_link(b, 90000000, "leaf 0 > node 1 nic 0", 1000);
+    run_until(b, 39999999);
+    uint64_t before = network_link_bytes(b->n, find_link(b, "leaf 0 > node 0 nic 0"));
+    run_until(b, 50000000);
+    uint64_t after = network_link_bytes(b->n, find_link(b, "leaf 0 > node 0 nic 0"));
+    assert_int_equal(before, 1931999);
+    assert_int_equal(after, 1932000);
+    run_to_end(b);
+    check_end(b, 0, 154082485 + NET); // 5027184e3 / 48.3 and 50000000
+    assert_int_equal(network_counters_of(b->n).retransmitted_bytes, 27173);
+    assert_int_equal(network_link_bytes(b->n, find_link(b, "leaf 0 > node 0 nic 0")), 5000011);
+    check_rest(b);
+    bench_destroy(b);
 }
 
 // ---- other paths

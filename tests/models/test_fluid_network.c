@@ -191,26 +191,6 @@ static void alone_it_equals_the_ideal_network(void **state)
 
 // ---- streams
 
-static transfer_id send_stream(bench *b, uint32_t tag, const planned *edges, uint32_t count,
-                               uint32_t crossings)
-{
-    network_edge made[8];
-    for (uint32_t e = 0; e < count; e++)
-        made[e] = (network_edge){ .from = topology_gpu_vertex(b->t, edges[e].from),
-                                  .to = topology_gpu_vertex(b->t, edges[e].to),
-                                  .bytes = edges[e].bytes,
-                                  .latency_ps = edges[e].start_ps };
-    b->ids[tag] = network_start(b->n, &(network_request){ .edges = made,
-                                                          .edge_count = count,
-                                                          .delay_crossings = crossings,
-                                                          .weight = 1,
-                                                          .queue_pairs = 1,
-                                                          .multiplicity = 1,
-                                                          .client = b->client,
-                                                          .tag = tag });
-    return b->ids[tag];
-}
-
 // A ring of four GPUs; a transfer out of GPU 0 shares one of its eight links. It slows the whole ring, which leaves the rest
 // of the other links to others.
 static void stream_moves_at_the_pace_of_its_slowest_edge(void **state)
@@ -461,6 +441,16 @@ static void check_arrivals(const bench *b, const network_counters *c)
     if (c->cancelled == 0) assert_int_equal(carried, c->bytes_received);
 }
 
+// No link's bytes ever fall.
+static void check_growth(const bench *b, uint64_t *before)
+{
+    for (link_id l = 0; l < topology_link_count(b->t); l++) {
+        const uint64_t now = network_link_bytes(b->n, l);
+        assert_true(now >= before[l]);
+        before[l] = now;
+    }
+}
+
 static random_run play_random(uint64_t seed, uint32_t fabric, bool cancels, const fluid_options *options,
                               const sim_options *loop)
 {
@@ -469,9 +459,11 @@ static random_run play_random(uint64_t seed, uint32_t fabric, bool cancels, cons
     bench *b = bench_on(a, random_fabric(a, fabric), options, loop);
     if (!options->bottleneck_count) b->after = random_follow;
     random_plan(b, &random, options->bottleneck_count);
+    uint64_t *carried = arena_array(a, uint64_t, topology_link_count(b->t));
     for (uint32_t k = 1; k <= 10; k++) {
         run_until(b, k * (sim_time)30000000);
         network_verify(b->n);
+        check_growth(b, carried);
         uint32_t victim = test_random_below(&random, RANDOM_TRANSFERS);
         if (cancels && network_in_flight(b->n, b->ids[victim])) network_cancel(b->n, b->ids[victim]);
     }

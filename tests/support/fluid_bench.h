@@ -185,3 +185,24 @@ static inline void check_end(const bench *b, uint32_t tag, sim_time want_ps)
     if (llabs(b->ends_ps[tag] - want_ps) > 2)
         fail_msg("transfer %" PRIu32 " ends at %" PRId64 " ps, want %" PRId64, tag, b->ends_ps[tag], want_ps);
 }
+
+// start_ps of an edge: its latency.
+static inline transfer_id send_stream(bench *b, uint32_t tag, const planned *edges, uint32_t count,
+                                      uint32_t crossings)
+{
+    network_edge made[8];
+    for (uint32_t e = 0; e < count; e++)
+        made[e] = (network_edge){ .from = topology_gpu_vertex(b->t, edges[e].from),
+                                  .to = topology_gpu_vertex(b->t, edges[e].to),
+                                  .bytes = edges[e].bytes,
+                                  .latency_ps = edges[e].start_ps };
+    b->ids[tag] = network_start(b->n, &(network_request){ .edges = made,
+                                                          .edge_count = count,
+                                                          .delay_crossings = crossings,
+                                                          .weight = 1,
+                                                          .queue_pairs = 1,
+                                                          .multiplicity = 1,
+                                                          .client = b->client,
+                                                          .tag = tag });
+    return b->ids[tag];
+}
