@@ -512,6 +512,40 @@ static void neither_queue_nor_order_nor_solver_shows(void **state)
     assert_true(reroutes > 0 && resent > 0 && windowed > 0 && phases > 0); // all of it was played
 }
 
+// The hosts of a switch under other numbers: every transfer ends when it did.
+static void renaming_hosts_changes_nothing(void **state)
+{
+    (void)state;
+    enum { HOSTS = 12, TRANSFERS = 150 };
+    uint64_t random = 90017;
+    uint32_t name[HOSTS];
+    planned plans[2][TRANSFERS];
+    for (uint32_t i = 0; i < HOSTS; i++)
+        name[i] = i * 5 % HOSTS;
+    for (uint32_t i = 0; i < TRANSFERS; i++) {
+        const uint32_t from = test_random_below(&random, HOSTS);
+        plans[0][i] = (planned){ .start_ps = (sim_time)test_random_below(&random, 50) * 1000000,
+                                 .from = from,
+                                 .to = (from + 1 + test_random_below(&random, HOSTS - 1)) % HOSTS,
+                                 .bytes = 1 + test_random_below(&random, 900000),
+                                 .weight = 1 + test_random_below(&random, 3) };
+        plans[1][i] = plans[0][i];
+        plans[1][i].from = name[plans[0][i].from];
+        plans[1][i].to = name[plans[0][i].to];
+    }
+    uint64_t digests[2];
+    for (int k = 0; k < 2; k++) {
+        arena *a = arena_create("test");
+        bench *b = bench_on(a, hosts_on_a_switch(a, HOSTS), &(fluid_options){ 0 }, NULL);
+        plan_starts(b, plans[k], TRANSFERS);
+        run_to_end(b);
+        assert_int_equal(b->count, TRANSFERS);
+        digests[k] = sim_digest(b->s);
+        bench_destroy(b);
+    }
+    assert_int_equal(digests[0], digests[1]);
+}
+
 int main(void)
 {
     static const struct CMUnitTest others[] = {
@@ -524,6 +558,7 @@ int main(void)
         cmocka_unit_test(windows_let_transfers_end_together),
         cmocka_unit_test(phase_ends_with_its_last),
         cmocka_unit_test(phase_is_broken_up),
+        cmocka_unit_test(renaming_hosts_changes_nothing),
         cmocka_unit_test(neither_queue_nor_order_nor_solver_shows),
     };
     struct CMUnitTest tests[ARRAY_COUNT(sharings) + ARRAY_COUNT(others)];
