@@ -31,15 +31,15 @@ void recorder_on_step(recorder *r, bool (*after_step)(void *owner), void *owner)
 
 // ---- What there is ----
 
-static const char *catalogue_name(const recorder *r, vertex_kind kind)
+static const char *catalogue_name(const recorder *r, const topology_vertex *vertex)
 {
     const cluster_def *c = &r->world->scenario->cluster;
-    switch (kind) {
-    case VERTEX_GPU: return c->node.gpu.name;
-    case VERTEX_NIC: return c->node.nic.name;
+    switch (vertex->kind) {
+    case VERTEX_GPU: return cluster_node_at(c, vertex->node)->gpu.name;
+    case VERTEX_NIC: return cluster_node_at(c, vertex->node)->nic.name;
     case VERTEX_LEAF:
     case VERTEX_SPINE:
-    case VERTEX_CORE: return c->fabric.network_switch.name;
+    case VERTEX_CORE: return cluster_switch_of_tier(c, (uint32_t)(vertex->kind - VERTEX_LEAF))->name;
     case VERTEX_NVSWITCH:
     case VERTEX_PCIE:
     case VERTEX_CPU:
@@ -55,11 +55,12 @@ static void describe_parts(recorder *r)
     char name[192];
     for (node_id n = 0; n < nodes; n++) {
         snprintf(name, sizeof(name), "node %u", n);
-        tables_write_part(r->tables, &(row_part){ .part_id = n,
-                                                  .kind = "node",
-                                                  .name = name,
-                                                  .catalogue = r->world->scenario->cluster.node.name,
-                                                  .health_ratio = 1.0 });
+        tables_write_part(r->tables,
+                          &(row_part){ .part_id = n,
+                                       .kind = "node",
+                                       .name = name,
+                                       .catalogue = cluster_node_at(&r->world->scenario->cluster, n)->name,
+                                       .health_ratio = 1.0 });
     }
     r->first_vertex_part = nodes;
     for (vertex_id v = 0; v < topology_vertex_count(fabric); v++) {
@@ -67,7 +68,7 @@ static void describe_parts(recorder *r)
         tables_write_part(r->tables, &(row_part){ .part_id = r->first_vertex_part + v,
                                                   .kind = vertex_kind_words[vertex->kind],
                                                   .name = topology_vertex_name(fabric, v, name, sizeof(name)),
-                                                  .catalogue = catalogue_name(r, vertex->kind),
+                                                  .catalogue = catalogue_name(r, vertex),
                                                   .parent_part_id = tables_id(vertex->node),
                                                   .health_ratio = 1.0 });
     }

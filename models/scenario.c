@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const topology_words[] = { "single-switch",  "fat-tree", "spine-leaf",
-                                              "rail-optimized", "file",     NULL };
 static const char *const sharding_words[] = { "none", "zero-1", "zero-2", "zero-3", NULL };
 static const char *const recompute_words[] = { "none", "selective", "full", NULL };
 static const char *const optimizer_words[] = { "adam", "sgd", NULL };
@@ -14,27 +12,6 @@ static const char *const attention_words[] = { "flash", "unfused", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
-static const bind_row fabric_binds[] = {
-    BIND_ENUM(fabric_def, topology, "topology", topology_words, BIND_REQUIRED,
-              BIND_NOTE("how the nodes are joined; single-switch is modelled")),
-    BIND_PART(fabric_def, network_switch, "switch", "switches", switch_binds, BIND_REQUIRED,
-              BIND_NOTE("the switch: a name of the catalogue or a mapping")),
-    BIND_LENGTH(fabric_def, cable_m, "cable", BIND_DEFAULT(5.0, "5 m"), BIND_AT_LEAST(0), BIND_AT_MOST(100e3),
-                BIND_NOTE("from each NIC to the switch, 5 ns per metre")),
-    BIND_LATER("oversubscription", BIND_NOT_MODELLED),
-    BIND_LATER("routing", BIND_NOT_MODELLED),
-    BIND_END,
-};
-
-static const bind_row cluster_binds[] = {
-    BIND_PART(cluster_def, node, "node", "nodes", node_binds, BIND_REQUIRED,
-              BIND_NOTE("the server: a name of the catalogue or a mapping")),
-    BIND_U32(cluster_def, nodes, "nodes", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
-             BIND_NOTE("how many servers")),
-    BIND_STRUCT(cluster_def, fabric, "fabric", fabric_binds, BIND_SET_FLAG(cluster_def, fabric.given),
-                BIND_NOTE("the network between the nodes; not needed for one node")),
-    BIND_END,
-};
 
 static const bind_row plan_binds[] = {
     BIND_U32(plan_def, tensor, "tensor", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
@@ -90,9 +67,18 @@ static const bind_row training_binds[] = {
 
 static const bind_row network_binds[] = {
     BIND_ENUM(
-        network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_IDEAL, "ideal"),
-        BIND_NOTE(
-            "ideal: latency + bytes / rate without contention; the other engines are not modelled yet")),
+        network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_FLUID, "fluid"),
+        BIND_NOTE("fluid: transfers share links by max-min fairness; ideal: latency + bytes / rate without "
+                  "contention; the other engines are not modelled yet")),
+    BIND_NUMBER(
+        network_def, completion_window, "completion_window", BIND_DEFAULT(0, "0"), BIND_AT_LEAST(0),
+        BIND_AT_MOST(0.1),
+        BIND_NOTE("a transfer may end late by at most this share of its time, so that many end together "
+                  "and dense traffic is played faster; 0: exact")),
+    BIND_BOOL(
+        network_def, bottleneck_count, "bottleneck_count", BIND_DEFAULT(0, "false"),
+        BIND_NOTE("equal transfers that begin together alone are played to the exact end of the last, which "
+                  "all share")),
     BIND_ENUM(network_def, grain, "grain", collective_grain_words, BIND_DEFAULT(GRAIN_STREAMS, "streams"),
               BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
     BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),
@@ -136,6 +122,16 @@ const bind_row scenario_binds[] = {
     BIND_END,
 };
 
+// The same table for a cluster whose nodes are a list.
+static const bind_row *list_rows(arena *a)
+{
+    bind_row *rows = arena_array(a, bind_row, ARRAY_COUNT(scenario_binds));
+    memcpy(rows, scenario_binds, sizeof scenario_binds);
+    for (bind_row *row = rows; row->type != BIND_TYPE_END; row++)
+        if (row->rows == cluster_binds) row->rows = cluster_list_binds;
+    return rows;
+}
+
 // Parts with a default are put into the document before it is bound, so that one code path reads them.
 static bool add_default_parts(arena *a, document *doc, sim_error *error)
 {
@@ -152,11 +148,16 @@ bool scenario_load(arena *a, const catalogue *parts, const char *path, const cha
     if (!document_load(a, path, &doc, error)) return false;
     for (uint32_t i = 0; i < set_count; i++)
         if (!document_set(a, &doc, sets[i], error)) return false;
-    if (doc.root->kind == DOC_MAPPING && !add_default_parts(a, &doc, error)) return false;
+    if (doc.root->kind == DOC_MAPPING &&
+        (!add_default_parts(a, &doc, error) || !cluster_prepare(a, &doc, error)))
+        return false;
 
     bind_reader *reader = bind_reader_create(a, part_read, (void *)parts);
-    if (!bind_read(reader, scenario_binds, doc.root, "", out, error)) return false;
-    if (!node_check(&out->cluster.node, reader, error)) return false;
+    const bool list = cluster_is_list(&doc);
+    out->rows = list ? list_rows(a) : scenario_binds;
+    if (!bind_read(reader, out->rows, doc.root, "", out, error) ||
+        !cluster_complete(a, &out->cluster, list, reader, error))
+        return false;
     if (out->has_model && !llm_complete(&out->model, reader, error)) return false;
     out->file = arena_text(a, path);
     out->document = doc;
@@ -172,7 +173,7 @@ typedef struct text_stream {
 
 static const char *write_resolved(const scenario *s, arena *a, text_stream *t)
 {
-    bind_write(s->reader, scenario_binds, s, 0, t->out);
+    bind_write(s->reader, s->rows, s, 0, t->out);
     const bool good = fclose(t->out) == 0 && t->text;
     t->out = NULL;
     return good ? arena_text_n(a, t->text, t->length) : NULL;
@@ -213,7 +214,7 @@ int scenario_forced_protocol(const scenario *s)
 
 uint32_t scenario_gpus(const scenario *s)
 {
-    return s->cluster.nodes * s->cluster.node.gpus;
+    return (uint32_t)cluster_gpus(&s->cluster);
 }
 
 uint64_t scenario_micro_batches(const scenario *s)

@@ -3,34 +3,13 @@
 // against each other; both speak at the line of the file. The result is read only for the rest of the run.
 // Every key with unit and default stands in scenarios/README.md, which a test compares with the tables of scenario.c.
 #pragma once
+#include "models/cluster.h"
 #include "models/collective/choose.h"
-#include "models/hardware/node.h"
 #include "models/network/network.h"
 #include "models/part.h"
 #include "models/training/llm.h"
 #include "models/training/memory_need.h"
 #include "sim/trace.h"
-
-typedef enum fabric_topology {
-    TOPOLOGY_SINGLE_SWITCH,
-    TOPOLOGY_FAT_TREE,
-    TOPOLOGY_SPINE_LEAF,
-    TOPOLOGY_RAIL_OPTIMIZED,
-    TOPOLOGY_FILE
-} fabric_topology;
-
-typedef struct fabric_def {
-    bool given;
-    int topology; // fabric_topology
-    switch_def network_switch;
-    double cable_m; // from each NIC to the switch
-} fabric_def;
-
-typedef struct cluster_def {
-    node_def node;
-    uint32_t nodes;
-    fabric_def fabric;
-} cluster_def;
 
 typedef struct plan_def {
     bool given;
@@ -56,7 +35,9 @@ typedef struct training_def {
 } training_def;
 
 typedef struct network_def {
-    int engine;   // network_engine
+    int engine; // network_engine
+    double completion_window;
+    bool bottleneck_count;
     int grain;    // collective_grain
     int protocol; // 0: by predicted time; else 1 + collective_protocol
     collective_terms collectives;
@@ -82,13 +63,12 @@ typedef struct scenario {
     run_def run;
     // not bound:
     const char *file;
-    document document;   // with every --set applied
-    bind_reader *reader; // places and provenance
+    document document;    // with every --set applied
+    bind_reader *reader;  // places and provenance
+    const bind_row *rows; // that it was bound with: scenario_binds, or the same with cluster.nodes as a list
 } scenario;
 
 extern const bind_row scenario_binds[];
-
-// Reads, applies sets ("path=value") in order, binds. parts must outlive the scenario.
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error);
 // scenario_check.c: fills what follows from other keys (data, gpus, sequence_length) and refuses what cannot be played.

@@ -10,35 +10,6 @@
 // sim_fail() at the key that filled field.
 #define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &(field_)), __VA_ARGS__)
 
-static bool check_cluster(const scenario *s, sim_error *error)
-{
-    const cluster_def *c = &s->cluster;
-    const node_def *node = &c->node;
-    if ((uint64_t)c->nodes * node->gpus > 1000000) {
-        REFUSE(c->nodes, "%u nodes x %u GPUs are more than the 1,000,000 GPUs a cluster may have", c->nodes,
-               node->gpus);
-        return sim_hint(error, "nodes: %u", 1000000 / node->gpus);
-    }
-    if (c->nodes == 1) return true;
-    if (!c->fabric.given)
-        return REFUSE(c->nodes, "%u nodes need a fabric", c->nodes) ||
-               sim_hint(error, "fabric: { topology: single-switch, switch: qm9700 }");
-    if (c->fabric.topology != TOPOLOGY_SINGLE_SWITCH)
-        return REFUSE(c->fabric.topology, "this topology is not modelled in this version") ||
-               sim_hint(error, "topology: single-switch");
-    if (!node->nics)
-        return REFUSE(node->nics, "node \"%s\" has no NICs, so %u of them cannot be joined", node->name,
-                      c->nodes) ||
-               sim_hint(error, "nodes: 1");
-    if ((uint64_t)c->nodes * node->nics > c->fabric.network_switch.ports) {
-        REFUSE(c->nodes, "%u nodes x %u NICs need %" PRIu64 " ports, but switch \"%s\" has %u", c->nodes,
-               node->nics, (uint64_t)c->nodes * node->nics, c->fabric.network_switch.name,
-               c->fabric.network_switch.ports);
-        return sim_hint(error, "nodes: %u", c->fabric.network_switch.ports / node->nics);
-    }
-    return true;
-}
-
 static bool check_tensor(const scenario *s, sim_error *error)
 {
     const uint32_t t = s->plan.tensor;
@@ -69,6 +40,26 @@ static bool check_pipeline(const scenario *s, sim_error *error)
     return true;
 }
 
+// A job runs on GPUs of one kind in nodes with as many.
+static bool check_kinds(const scenario *s, bool whole, sim_error *error)
+{
+    const cluster_def *c = &s->cluster;
+    const uint64_t alike = cluster_gpus_alike(c);
+    if (alike == 0)
+        return REFUSE(c->fabric, "the cluster has no GPUs, so nothing trains on it") ||
+               sim_hint(error, "node: dgx-h100");
+    if (s->plan.gpus <= alike) return true;
+    const node_def *other = cluster_node_of_gpu(c, alike);
+    if (whole)
+        REFUSE(c->list, "GPUs of several kinds in one job are not modelled in this version: %s, then %s",
+               c->node.gpu.name, other->gpu.name);
+    else
+        REFUSE(s->plan.gpus,
+               "%u GPUs are of several kinds, which one job cannot have in this version: %s, then %s",
+               s->plan.gpus, c->node.gpu.name, other->gpu.name);
+    return sim_hint(error, "plan.gpus: at most %" PRIu64, alike);
+}
+
 static bool complete_sizes(scenario *s, sim_error *error)
 {
     plan_def *p = &s->plan;
@@ -76,7 +67,9 @@ static bool complete_sizes(scenario *s, sim_error *error)
     if (p->gpus > all)
         return REFUSE(p->gpus, "the job wants %u GPUs, but the cluster has %u", p->gpus, all) ||
                sim_hint(error, "gpus: %u", all);
-    if (!p->gpus) p->gpus = all;
+    const bool whole = p->gpus == 0;
+    if (whole) p->gpus = all;
+    if (!check_kinds(s, whole, error)) return false;
     const uint64_t model_parallel = (uint64_t)p->tensor * p->pipeline;
     if (!p->data) {
         if (p->gpus % model_parallel)
@@ -179,10 +172,17 @@ static bool check_buckets(const scenario *s, sim_error *error)
 
 static bool check_network(const scenario *s, sim_error *error)
 {
-    if (s->network.engine != ENGINE_IDEAL)
-        return REFUSE(s->network.engine, "network engine \"%s\" is not modelled in this version",
-                      network_engine_words[s->network.engine]) ||
-               sim_hint(error, "engine: ideal");
+    const network_def *n = &s->network;
+    if (n->engine != ENGINE_IDEAL && n->engine != ENGINE_FLUID)
+        return REFUSE(n->engine, "network engine \"%s\" is not modelled in this version",
+                      network_engine_words[n->engine]) ||
+               sim_hint(error, "engine: fluid");
+    if (n->engine == ENGINE_IDEAL && n->completion_window > 0.0)
+        return REFUSE(n->completion_window, "the ideal network has no completion windows") ||
+               sim_hint(error, "engine: fluid");
+    if (n->engine == ENGINE_IDEAL && n->bottleneck_count)
+        return REFUSE(n->bottleneck_count, "the ideal network has no bottlenecks to count") ||
+               sim_hint(error, "engine: fluid");
     if (s->run.trace == TRACE_PACKETS)
         return REFUSE(s->run.trace, "trace level \"packets\" needs the packet engine, which is not modelled "
                                     "in this version") ||
@@ -202,7 +202,7 @@ static bool check_job_is_there(const scenario *s, sim_error *error)
 
 bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
 {
-    if (!check_cluster(s, error) || !check_network(s, error)) return false;
+    if (!cluster_check(&s->cluster, s->reader, error) || !check_network(s, error)) return false;
     const bool has_job = s->has_model || s->training.given || s->plan.given;
     if (!has_job && !job_wanted) return true;
     return check_job_is_there(s, error) && check_plan(s, error) && check_training(s, error) &&

@@ -127,7 +127,7 @@ void summary_assumptions(arena *a, const scenario *s, assumption_array *out)
     const bind_provenance_array *all = bind_reader_provenance(s->reader);
     for (uint32_t i = 0; i < all->count; i++) {
         const bind_provenance *p = &all->items[i];
-        if (p->grade == GRADE_ASSUMED)
+        if (p->grade == GRADE_ASSUMED && cluster_rests_on(&s->cluster, p->field))
             *array_push(out, a) = (assumption){ .path = p->path, .value = p->value, .source = p->source };
     }
 }

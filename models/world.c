@@ -1,71 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/world.h"
+#include "models/cluster_fabric.h"
+#include "models/network/fluid_network.h"
 #include "sim/array.h"
 #include <math.h>
 
 // Each operation of a lane takes about 100 bytes.
 #define WORLD_OPERATIONS_MAX 50000000
 
-// Light in glass and copper alike: 5 ns per metre (DESIGN.md 4). In ps, for 5e-9 s is not 5 ns and would be rounded up.
-static const double cable_delay_ps_per_m = 5000.0;
-
-static node_wiring_kind wiring_kind(int scale_up)
-{
-    switch ((scale_up_kind)scale_up) {
-    case SCALE_UP_NONE: return WIRING_NONE;
-    case SCALE_UP_NVSWITCH: return WIRING_SWITCH;
-    case SCALE_UP_MESH: return WIRING_MESH;
-    case SCALE_UP_PCIE: return WIRING_HOST;
-    }
-    SIM_ASSERT(false);
-    return WIRING_NONE;
-}
-
-// From GPU to GPU there is one link of a mesh, or two through a switch or the host, which share the delay; a lone odd
-// picosecond is rounded up.
-static sim_time link_delay_ps(const scale_up_def *scale_up)
-{
-    return scale_up->kind == SCALE_UP_MESH ? scale_up->delay_ps : (scale_up->delay_ps + 1) / 2;
-}
-
-static node_wiring wiring_of(arena *a, const node_def *node)
-{
-    uint32_t *nic_of_gpu = arena_array(a, uint32_t, node->gpus);
-    for (uint32_t g = 0; g < node->gpus && node->nics; g++)
-        nic_of_gpu[g] = node_nic_of_gpu(node, g);
-    return (node_wiring){
-        .gpus = node->gpus,
-        .nics = node->nics,
-        .scale_up = wiring_kind(node->scale_up.kind),
-        .scale_up_rate_mBps = units_mBps_from_Bps(node->scale_up.rate_Bps * node->scale_up.payload_ratio),
-        .scale_up_delay_ps = link_delay_ps(&node->scale_up),
-        .nic_pcie_rate_mBps = units_mBps_from_Bps(node->nic_pcie_rate_Bps),
-        .nic_of_gpu = nic_of_gpu,
-    };
-}
-
 topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
 {
-    const cluster_def *c = &s->cluster;
-    topology *fabric = topology_create(a);
-    const node_wiring wiring = wiring_of(a, &c->node);
-    for (uint32_t n = 0; n < c->nodes; n++)
-        topology_add_node(fabric, &wiring);
-    if (c->fabric.given) {
-        const switch_def *box = &c->fabric.network_switch;
-        const double line_Bps = c->node.nic.rate_Bps < box->port_rate_Bps ? c->node.nic.rate_Bps
-                                                                          : box->port_rate_Bps;
-        const single_switch_def def = {
-            .ports = box->ports,
-            .rate_mBps = units_mBps_from_Bps(line_Bps * c->node.nic.payload_ratio),
-            .cable_delay_ps = (sim_time)ceil(c->fabric.cable_m * cable_delay_ps_per_m),
-            .switch_delay_ps = box->delay_ps,
-        };
-        if (!topology_add_single_switch(fabric, &def, bind_place_of(s->reader, &c->fabric), error))
-            return NULL;
-    }
-    topology_seal(fabric);
-    return topology_check(fabric, error) ? fabric : NULL;
+    return fabric_build(a, &s->cluster, s->run.seed, s->reader, error);
+}
+
+network *world_build_network(arena *a, const scenario *s, sim *engine, const topology *fabric)
+{
+    if (s->network.engine == ENGINE_IDEAL) return network_create_ideal(a, engine, fabric);
+    SIM_ASSERT(s->network.engine == ENGINE_FLUID); // scenario_check() refuses the others
+    const int transport = s->cluster.fabric.transport - 1;
+    return network_create_fluid(a, engine, fabric,
+                                &(fluid_options){
+                                    .flows = topology_gpu_count(fabric) + topology_nic_count(fabric),
+                                    .resends = transport == TRANSPORT_ROCE || transport == TRANSPORT_TCP,
+                                    .completion_window = s->network.completion_window,
+                                    .bottleneck_count = s->network.bottleneck_count,
+                                });
 }
 
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
@@ -231,7 +190,7 @@ static bool build(world *w, const world_options *options, sim_error *error)
     w->gpu = roofline_create(w->arena, &s->cluster.node.gpu);
     w->sim = sim_create(w->arena,
                         &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
-    w->network = network_create_ideal(w->arena, w->sim, w->fabric);
+    w->network = world_build_network(w->arena, w->scenario, w->sim, w->fabric);
     build_lanes(w);
     if (!build_costs_of_lanes(w, error) || !build_program(w, error) || !check_clock(w, error)) return false;
     build_player(w, &options->listener);

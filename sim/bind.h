@@ -36,14 +36,20 @@ typedef enum bind_type {
     BIND_TYPE_STRUCT, // a nested struct, table in .rows
     BIND_TYPE_LIST, // struct { T *items; uint32_t count, capacity; } (sim/array.h), table of T in .rows, T's size in .size
     BIND_TYPE_POINTS, // bind_points: a curve [[x, y], ...] with x rising; units of x and y in .unit and .unit_y
-    BIND_TYPE_PART,   // a nested struct read through .part: a name to look up, or a mapping
-    BIND_TYPE_LATER   // a key whose model is not built yet: refused with .note
+    BIND_TYPE_NUMBERS, // bind_numbers: [a, b, ...] in .unit, each within the range; a lone number is a list of one
+    BIND_TYPE_PART, // a nested struct read through .part: a name to look up, or a mapping
+    BIND_TYPE_LATER // a key whose model is not built yet: refused with .note
 } bind_type;
 
 typedef struct bind_points {
     double *x, *y;
     uint32_t count;
 } bind_points;
+
+typedef struct bind_numbers {
+    double *items;
+    uint32_t count;
+} bind_numbers;
 
 typedef struct bind_reader bind_reader;
 typedef struct bind_row bind_row;
@@ -66,7 +72,7 @@ struct bind_row {
     const char *default_text; // TEXT; for numbers: the default as written ("2 us"), for the list of keys
     bool has_least, has_greatest, above_least; // above_least: the least value itself is refused
     double least, greatest;
-    const char *const *words;
+    const char *const *words; // ENUM; TIME: words[0], if given, may stand for SIM_TIME_MAX ("never")
     const bind_row *rows;
     const char *folder; // PART: catalogue folder
     size_t set_offset;  // if has_set_flag: a bool that becomes true when the key was written
@@ -121,6 +127,8 @@ struct bind_row {
                     .size = sizeof(*((struct_ *)0)->field_.items), __VA_ARGS__)
 #define BIND_POINTS(struct_, field_, key_, x_, y_, ...)                                                      \
     BIND_FIELD_(POINTS, bind_points, struct_, field_, key_, .unit = (x_), .unit_y = (y_), __VA_ARGS__)
+#define BIND_NUMBERS(struct_, field_, key_, unit_, ...)                                                      \
+    BIND_FIELD_(NUMBERS, bind_numbers, struct_, field_, key_, .unit = (unit_), __VA_ARGS__)
 #define BIND_PART(struct_, field_, key_, folder_, rows_, ...)                                                \
     BIND_ANY_FIELD_(PART, struct_, field_, key_, .folder = (folder_), .rows = (rows_),                       \
                     .size = sizeof(((struct_ *)0)->field_), __VA_ARGS__)
@@ -173,6 +181,8 @@ bool bind_read(bind_reader *r, const bind_row *rows, const doc_node *node, const
 // that row. A part that was named (rather than given in place) inherits no source.
 bool bind_read_part(bind_reader *r, const bind_row *row, const doc_node *mapping, void *out,
                     sim_error *error);
+// Whether two structs of one table hold the same: numbers bit by bit, texts, lists and parts by what they hold.
+bool bind_equal(const bind_row *rows, const void *a, const void *b);
 // Writes value as YAML with every default written out; numbers read back to the same bits; sources where recorded. What was
 // not written and has no default is left out. r may be NULL (no sources). Failures stay in out, for its owner to check.
 void bind_write(const bind_reader *r, const bind_row *rows, const void *value, int indent, FILE *out);

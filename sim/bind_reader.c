@@ -2,6 +2,7 @@
 // What was read from where: records of fields, provenance, and the walk over the keys of a table.
 #include "sim/bind_internal.h"
 #include <stdio.h>
+#include <string.h>
 
 bind_reader *bind_reader_create(arena *a, bind_part_reader *part, void *owner)
 {
@@ -49,6 +50,7 @@ size_t bind_field_size(const bind_row *row)
     case BIND_TYPE_PART: return row->size;
     case BIND_TYPE_LIST: return sizeof(bind_record_array); // every array of sim/array.h looks like this one
     case BIND_TYPE_POINTS: return sizeof(bind_points);
+    case BIND_TYPE_NUMBERS: return sizeof(bind_numbers);
     case BIND_TYPE_LATER:
     case BIND_TYPE_END: break;
     }
@@ -63,6 +65,7 @@ bool bind_is_number(bind_type type)
     case BIND_TYPE_BYTES:
     case BIND_TYPE_DOUBLE:
     case BIND_TYPE_TIME:
+    case BIND_TYPE_NUMBERS:
     case BIND_TYPE_POINTS: return true;
     case BIND_TYPE_BOOL:
     case BIND_TYPE_TEXT:
@@ -111,6 +114,62 @@ const sim_place *bind_place_of_sized(const bind_reader *r, const void *field, si
     // A field seen through another type: the innermost record is that of the field itself.
     uint32_t index;
     return map_get(r->latest, (uint64_t)(uintptr_t)field, &index) ? &r->records.items[index].place : NULL;
+}
+
+// ---- equality
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_numbers(const double *a, const double *b, uint32_t count)
+{
+    return count == 0 || memcmp(a, b, count * sizeof *a) == 0;
+}
+
+static bool same_list(const bind_row *row, const bind_record_array *a, const bind_record_array *b)
+{
+    if (a->count != b->count) return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!bind_equal(row->rows, (const char *)(const void *)a->items + i * row->size,
+                        (const char *)(const void *)b->items + i * row->size))
+            return false;
+    return true;
+}
+
+static bool same_field(const bind_row *row, const void *a, const void *b)
+{
+    const bind_points *p = a, *q = b;
+    const bind_numbers *m = a, *n = b;
+    switch (row->type) {
+    case BIND_TYPE_STRUCT:
+    case BIND_TYPE_PART: return bind_equal(row->rows, a, b);
+    case BIND_TYPE_LIST: return same_list(row, a, b); // any array looks like this one; a row knows no type
+    case BIND_TYPE_TEXT:
+    case BIND_TYPE_PATH: return same_text(*(const char *const *)a, *(const char *const *)b);
+    case BIND_TYPE_POINTS:
+        return p->count == q->count && same_numbers(p->x, q->x, p->count) &&
+               same_numbers(p->y, q->y, p->count);
+    case BIND_TYPE_NUMBERS: return m->count == n->count && same_numbers(m->items, n->items, m->count);
+    case BIND_TYPE_LATER: return true;
+    case BIND_TYPE_BOOL:
+    case BIND_TYPE_U32:
+    case BIND_TYPE_U64:
+    case BIND_TYPE_DOUBLE:
+    case BIND_TYPE_TIME:
+    case BIND_TYPE_BYTES:
+    case BIND_TYPE_ENUM:
+    case BIND_TYPE_END: break;
+    }
+    return memcmp(a, b, bind_field_size(row)) == 0;
+}
+
+bool bind_equal(const bind_row *rows, const void *a, const void *b)
+{
+    for (; rows->type != BIND_TYPE_END; rows++)
+        if (!same_field(rows, bind_const_field_of(rows, a), bind_const_field_of(rows, b))) return false;
+    return true;
 }
 
 // ---- the list of keys

@@ -95,6 +95,10 @@ static bool read_scalar_number(const bind_reading *k, const doc_node *node, void
     }
     if (k->row->type == BIND_TYPE_TIME) {
         sim_time *value_ps = field;
+        if (k->row->words && !node->quoted && strcmp(text, k->row->words[0]) == 0) {
+            *value_ps = SIM_TIME_MAX;
+            return true;
+        }
         return units_parse_ps(text, value_ps, &node->place, k->error) &&
                check_range(k, node, units_s_from_ps(*value_ps));
     }
@@ -106,7 +110,24 @@ static bool read_scalar_number(const bind_reading *k, const doc_node *node, void
     return read_count(k, node, field);
 }
 
-// ---- curves
+// ---- lists of numbers and curves
+
+static bool read_numbers(const bind_reading *k, const doc_node *node, bind_numbers *numbers)
+{
+    const bool list = node->kind == DOC_SEQUENCE;
+    if (!list && node->kind != DOC_SCALAR) return bind_fail_kind(k, node, "a number or a list of numbers");
+    if (list && node->count == 0) return fail(k, node, "%s needs at least one number");
+    numbers->count = list ? node->count : 1;
+    numbers->items = arena_array(k->reader->arena, double, numbers->count);
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        const doc_node *item = list ? node->items[i] : node;
+        if (!want_number(k, item, k->row->unit == UNIT_NONE) ||
+            !units_parse(k->row->unit, item->scalar, &numbers->items[i], &item->place, k->error) ||
+            !check_range(k, item, numbers->items[i]))
+            return false;
+    }
+    return true;
+}
 
 static bool read_coordinate(const bind_reading *k, unit_kind unit, const doc_node *node, double *value)
 {
@@ -197,8 +218,9 @@ static void record_provenance(const bind_reading *k, const doc_node *value, cons
     bind_reader *r = k->reader;
     const bind_record *record = bind_find_record(r, field, bind_field_size(k->row));
     SIM_ASSERT(record);
+    const char *what = k->row->type == BIND_TYPE_POINTS ? "points" : "numbers";
     const char *text = value->kind == DOC_SCALAR ? value->scalar
-                                                 : arena_format(r->arena, "%u points", value->count);
+                                                 : arena_format(r->arena, "%u %s", value->count, what);
     *array_push(&r->provenance, r->arena) = (bind_provenance){ .field = field,
                                                                .path = k->scope.path,
                                                                .value = text,
@@ -213,8 +235,9 @@ static bool read_number(const bind_reading *k, const doc_node *node, void *field
     bind_origin origin = k->scope.origin;
     *value = node->kind == DOC_MAPPING ? open_value(k, node, &origin) : node;
     if (!*value) return false;
-    bool fine = k->row->type == BIND_TYPE_POINTS ? read_points(k, *value, field)
-                                                 : read_scalar_number(k, *value, field);
+    bool fine = k->row->type == BIND_TYPE_POINTS    ? read_points(k, *value, field)
+                : k->row->type == BIND_TYPE_NUMBERS ? read_numbers(k, *value, field)
+                                                    : read_scalar_number(k, *value, field);
     if (fine) record_provenance(k, *value, field, &origin);
     return fine;
 }
@@ -292,6 +315,7 @@ static bool read_kind(const bind_reading *k, const doc_node *node, void *field, 
     case BIND_TYPE_DOUBLE:
     case BIND_TYPE_TIME:
     case BIND_TYPE_BYTES:
+    case BIND_TYPE_NUMBERS:
     case BIND_TYPE_POINTS: return read_number(k, node, field, value);
     case BIND_TYPE_TEXT: return read_text(k, node, field);
     case BIND_TYPE_PATH: return read_path(k, node, field);
@@ -329,6 +353,12 @@ void bind_set_default(const bind_row *row, void *field, arena *a)
     case BIND_TYPE_TIME: *(sim_time *)field = (sim_time)llround(number * (double)PS_PER_S); return;
     case BIND_TYPE_ENUM: *(int *)field = (int)number; return;
     case BIND_TYPE_TEXT: *(const char **)field = arena_text(a, row->default_text); return;
+    case BIND_TYPE_NUMBERS: {
+        bind_numbers *numbers = field;
+        *numbers = (bind_numbers){ .items = arena_array(a, double, 1), .count = 1 };
+        numbers->items[0] = number;
+        return;
+    }
     case BIND_TYPE_PATH:
     case BIND_TYPE_STRUCT:
     case BIND_TYPE_LIST:

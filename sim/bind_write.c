@@ -101,6 +101,25 @@ static void write_points(FILE *out, const bind_row *row, const bind_points *poin
     fputc(']', out);
 }
 
+static void write_numbers(FILE *out, const bind_row *row, const bind_numbers *numbers)
+{
+    char number[64];
+    const bool list = numbers->count != 1;
+    if (list) fputc('[', out);
+    for (uint32_t i = 0; i < numbers->count; i++)
+        fprintf(out, "%s%s", i ? ", " : "",
+                units_exact(row->unit, numbers->items[i], number, sizeof(number)));
+    if (list) fputc(']', out);
+}
+
+static void write_time(FILE *out, const bind_row *row, sim_time time_ps)
+{
+    if (row->words && time_ps == SIM_TIME_MAX)
+        fputs(row->words[0], out);
+    else
+        fprintf(out, "%" PRId64 " ps", time_ps);
+}
+
 static void write_value(FILE *out, const bind_row *row, const void *field)
 {
     char number[64];
@@ -109,7 +128,8 @@ static void write_value(FILE *out, const bind_row *row, const void *field)
     case BIND_TYPE_U32: fprintf(out, "%" PRIu32, *(const uint32_t *)field); return;
     case BIND_TYPE_U64: fprintf(out, "%" PRIu64, *(const uint64_t *)field); return;
     case BIND_TYPE_BYTES: fprintf(out, "%" PRIu64 " B", *(const uint64_t *)field); return;
-    case BIND_TYPE_TIME: fprintf(out, "%" PRId64 " ps", *(const sim_time *)field); return;
+    case BIND_TYPE_TIME: write_time(out, row, *(const sim_time *)field); return;
+    case BIND_TYPE_NUMBERS: write_numbers(out, row, field); return;
     case BIND_TYPE_DOUBLE:
         fputs(units_exact(row->unit, *(const double *)field, number, sizeof(number)), out);
         return;

@@ -45,7 +45,10 @@ bool doc_node_count_child(doc_node *parent, uint32_t depth, const doc_node *chil
 // document_yaml.c: the text of source to a tree whose root stands at this depth (from 1).
 bool doc_read_yaml(doc_load *load, const doc_source *source, uint32_t depth, doc_node **root,
                    sim_error *error);
-// document_include.c: a file, read whole. where: who names it, or NULL.
+// document_include.c: the text of a file, copied into the arena. where: who names it, or NULL.
+bool doc_read_text(arena *a, const char *path, const sim_place *where, char **copy, size_t *length,
+                   sim_error *error);
+// A file, read whole. where: who names it, or NULL.
 bool doc_load_file(doc_load *load, const char *path, const doc_source *includer, uint32_t depth,
                    const sim_place *where, doc_source *source, doc_node **root, sim_error *error);
 // Replaces the key "include" of a mapping by the keys of the files it names.

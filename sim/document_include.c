@@ -10,8 +10,8 @@
 #include <string.h>
 
 // The text of a file in the arena. os_read_file() hands out memory that must be freed also when the arena ends.
-static bool read_text(arena *a, const char *path, const sim_place *where, char **copy, size_t *length,
-                      sim_error *error)
+bool doc_read_text(arena *a, const char *path, const sim_place *where, char **copy, size_t *length,
+                   sim_error *error)
 {
     char *text;
     if (!os_read_file(path, DOCUMENT_BYTES_MAX, &text, length, where, error)) return false;
@@ -65,7 +65,7 @@ bool doc_load_file(doc_load *load, const char *path, const doc_source *includer,
     if (!os_real_path(path, real_path, sizeof(real_path)))
         memcpy(real_path, "", 1); // it does not exist, which reading it will say
     if (!check_chain(a, real_path, includer, where, error)) return false;
-    if (!read_text(a, path, where, &text, &length, error)) return false;
+    if (!doc_read_text(a, path, where, &text, &length, error)) return false;
     *source = (doc_source){ .file = arena_text(a, path),
                             .text = text,
                             .length = length,

@@ -5,21 +5,24 @@
 
 typedef struct show_options {
     scenario_options scenario;
+    bool dot;
 } show_options;
 
-static const option options[] = { SCENARIO_OPTIONS(show_options, scenario), OPTION_END };
+static const option options[] = { SCENARIO_OPTIONS(show_options, scenario),
+                                  OPTION_FLAG(show_options, dot, 0, "dot",
+                                              "the fabric as text for Graphviz, to be drawn by dot"),
+                                  OPTION_END };
 
 typedef struct subject {
     const char *name;
-    bool wants_scenario, wants_job;
+    bool wants_scenario, wants_job, wants_ends;
     bool (*show)(const show_request *q, sim_error *error);
 } subject;
 
 static const subject subjects[] = {
-    { "memory", true, true, show_memory },
-    { "plan", true, true, show_plan },
-    { "fabric", true, false, show_fabric },
-    { "catalogue", false, false, show_catalogue },
+    { "memory", true, true, false, show_memory },         { "plan", true, true, false, show_plan },
+    { "fabric", true, false, false, show_fabric },        { "path", true, false, true, show_path },
+    { "catalogue", false, false, false, show_catalogue },
 };
 
 static const subject *find_subject(const text_list *words, sim_error *error)
@@ -39,16 +42,38 @@ static const subject *find_subject(const text_list *words, sim_error *error)
     return NULL;
 }
 
+// Of "SCENARIO A B" the last two.
+static bool take_ends(text_list *words, show_request *request, sim_error *error)
+{
+    if (words->count != 3) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "a path is that of a scenario between two ends");
+        return sim_hint(error, "windtunnel show path SCENARIO \"gpu 0\" \"node 2 nic 1\"");
+    }
+    request->ends[0] = words->items[1];
+    request->ends[1] = words->items[2];
+    words->count = 1;
+    return true;
+}
+
 static bool show(const command_call *call, const show_request *q, const subject *s, const text_list *rest,
                  sim_error *error)
 {
     show_request request = *q;
+    if (request.dot && s->show != show_fabric) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "--dot draws a fabric, not a %s", s->name);
+        return sim_hint(error, "windtunnel show fabric SCENARIO --dot");
+    }
+    if (request.dot && request.options->json)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--dot and --json are two forms of one answer") ||
+               sim_hint(error, "leave one of them out");
     if (!s->wants_scenario) {
         if (rest->count > 1) return command_one_word(call, rest, "an entry of the catalogue", error) != NULL;
         request.entry = rest->count ? rest->items[0] : NULL;
         return s->show(&request, error);
     }
-    const char *path = command_one_word(call, rest, "the scenario", error);
+    text_list scenario_word = *rest;
+    if (s->wants_ends && !take_ends(&scenario_word, &request, error)) return false;
+    const char *path = command_one_word(call, &scenario_word, "the scenario", error);
     if (!path) return false;
     const run_options wanted = command_run_options(q->options, path);
     return run_load(&wanted, s->wants_job, q->result, error) && s->show(&request, error);
@@ -62,7 +87,7 @@ static int run(const command_call *call)
     if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
     run_result r = { 0 };
-    const show_request request = { .arena = call->arena, .options = &o.scenario, .result = &r };
+    const show_request request = { .arena = call->arena, .options = &o.scenario, .result = &r, .dot = o.dot };
     const subject *s = find_subject(&words, &error);
     const text_list rest = { .items = words.items + (s ? 1 : 0), .count = s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
@@ -74,17 +99,21 @@ static int run(const command_call *call)
 
 const command command_show = {
     .name = "show",
-    .usage =
-        "memory|plan|fabric SCENARIO [options]\n       windtunnel show catalogue [FOLDER/NAME] [options]",
-    .purpose = "Shows the memory, the plan or the fabric of a scenario, or the catalogue of parts",
+    .usage = "memory|plan|fabric SCENARIO [options]\n       windtunnel show path SCENARIO A B [options]\n"
+             "       windtunnel show catalogue [FOLDER/NAME] [options]",
+    .purpose = "Shows the memory, the plan, the fabric or a path of a scenario, or the catalogue of parts",
     .explanation =
         "  memory     bytes on each GPU, by part\n"
         "  plan       groups of ranks, passes, kernels, buckets and predicted times of collectives\n"
-        "  fabric     switches, NICs and links, and the path from the first GPU to the last\n"
+        "  fabric     switches, NICs and links, bisection, and the path from the first GPU to the last\n"
+        "  path       links between two ends, such as \"gpu 3\", \"node 2 nic 1\" or a host's number\n"
         "  catalogue  what parts there are; with FOLDER/NAME, the numbers of one and their sources\n",
-    .examples = "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n"
-                "  windtunnel show plan scenarios/llama3-8b-8xh100.yaml\n"
-                "  windtunnel show catalogue gpus/h100-sxm\n",
+    .examples =
+        "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n"
+        "  windtunnel show plan scenarios/llama3-8b-8xh100.yaml\n"
+        "  windtunnel show fabric scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml --dot >fabric.dot\n"
+        "  windtunnel show path scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml \"gpu 0\" \"node 1 gpu 5\"\n"
+        "  windtunnel show catalogue gpus/h100-sxm\n",
     .options = options,
     .run = run,
 };

@@ -76,9 +76,19 @@ run_options command_run_options(const scenario_options *options, const char *sce
 
 const char *answer_cluster(arena *a, const scenario *s)
 {
-    const node_def *node = &s->cluster.node;
-    const char *gpu = output_printable(a, node->gpu.name), *name = output_printable(a, node->name);
-    return arena_format(a, "%u x %s in %u x %s", scenario_gpus(s), gpu, s->cluster.nodes, name);
+    const char *text = "";
+    for (uint32_t g = 0; g < s->cluster.group_count; g++) {
+        const node_group *group = &s->cluster.groups[g];
+        const char *name = output_printable(a, group->node->name), *and = g ? ", " : "";
+        if (group->node->gpus)
+            text = arena_format(a, "%s%s%" PRIu64 " x %s in %u x %s", text, and,
+                                (uint64_t)group->count * group->node->gpus,
+                                output_printable(a, group->node->gpu.name), group->count, name);
+        else
+            text = arena_format(a, "%s%s%u x bare host with %u x NIC", text, and, group->count,
+                                group->node->nics);
+    }
+    return text;
 }
 
 const char *answer_job(arena *a, const scenario *s)

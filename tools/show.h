@@ -6,11 +6,14 @@
 typedef struct show_request {
     arena *arena;
     const scenario_options *options;
-    const char *entry;  // of the catalogue; NULL: all
-    run_result *result; // with the scenario, for the subjects that want one
+    const char *entry;   // of the catalogue; NULL: all
+    run_result *result;  // with the scenario, for the subjects that want one
+    bool dot;            // the fabric as text for Graphviz
+    const char *ends[2]; // of the path
 } show_request;
 
 bool show_memory(const show_request *q, sim_error *error);
 bool show_plan(const show_request *q, sim_error *error);
+bool show_path(const show_request *q, sim_error *error);
 bool show_fabric(const show_request *q, sim_error *error);
 bool show_catalogue(const show_request *q, sim_error *error);

@@ -8,6 +8,7 @@ typedef union part {
     node_def node;
     nic_def nic;
     switch_def network_switch;
+    cable_set_def cable_set;
     llm_def llm;
     collective_terms collectives;
 } part;
@@ -60,6 +61,17 @@ static const char *describe_switch(arena *a, const part *p)
                         output_number(a, UNIT_TIME, units_s_from_ps(p->network_switch.delay_ps)));
 }
 
+static const char *describe_cables(arena *a, const part *p)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < p->cable_set.kinds.count; i++) {
+        const cable_kind_def *kind = &p->cable_set.kinds.items[i];
+        text = arena_format(a, "%s%s%s to %s", text, i ? ", " : "", kind->name,
+                            output_number(a, UNIT_LENGTH, kind->reach_m));
+    }
+    return text;
+}
+
 static const char *describe_llm(arena *a, const part *p)
 {
     const llm_def *m = &p->llm;
@@ -74,7 +86,7 @@ static const char *describe_collectives(arena *a, const part *p)
 
 static bool complete_node(part *p, const bind_reader *r, sim_error *error)
 {
-    return node_check(&p->node, r, error);
+    return node_complete(&p->node, r, error);
 }
 
 static bool complete_llm(part *p, const bind_reader *r, sim_error *error)
@@ -91,6 +103,7 @@ static const folder folders[] = {
     { "nodes", ROW("node", "nodes", node_binds, node_def), complete_node, describe_node },
     { "nics", ROW("nic", "nics", nic_binds, nic_def), NULL, describe_nic },
     { "switches", ROW("switch", "switches", switch_binds, switch_def), NULL, describe_switch },
+    { "cables", ROW("cable_set", "cables", cable_set_binds, cable_set_def), NULL, describe_cables },
     { "llms", ROW("model", "llms", llm_binds, llm_def), complete_llm, describe_llm },
     { "collectives", ROW("collectives", "collectives", collective_terms_binds, collective_terms), NULL,
       describe_collectives },

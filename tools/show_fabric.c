@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tools/show.h"
+#include "models/network/topology_facts.h"
+#include "tools/show_path.h"
 
 typedef struct link_group { // links that are alike
     link_class class;
@@ -29,11 +30,6 @@ static link_group_array group_links(arena *a, const topology *t)
     return groups;
 }
 
-static double rate_Bps(uint64_t rate_mBps)
-{
-    return (double)rate_mBps / 1000.0;
-}
-
 static void print_parts(arena *a, const topology *t)
 {
     static const table_column columns[] = { { "part", false }, { "count", true } };
@@ -59,74 +55,98 @@ static void print_links(arena *a, const link_group_array *groups)
         const link_group *group = &groups->items[g];
         table_cell(&links, "%s", link_class_words[group->class]);
         table_cell(&links, "%s", output_count(a, group->count));
-        table_cell(&links, "%s", output_number(a, UNIT_RATE, rate_Bps(group->rate_mBps)));
+        table_cell(&links, "%s", output_number(a, UNIT_RATE, show_rate_Bps(group->rate_mBps)));
         table_cell(&links, "%s", output_number(a, UNIT_TIME, units_s_from_ps(group->delay_ps)));
     }
     printf("\n");
     table_print(&links, "", stdout);
 }
 
-static void print_path(arena *a, const topology *t, vertex_id from, vertex_id to)
+static const char *describe_rate(arena *a, uint64_t rate_mBps)
 {
-    static const table_column columns[] = {
-        { "path", false }, { "link", false }, { "rate", true }, { "delay", true }
-    };
-    link_id path[TOPOLOGY_PATH_MAX];
-    char name[128];
-    const uint32_t hops = topology_route(t, from, to, path);
-    const path_facts facts = topology_path_facts(t, from, to);
-    table steps = table_make(a, columns, ARRAY_COUNT(columns));
-    table_cell(&steps, "%s", topology_vertex_name(t, from, name, sizeof(name)));
-    for (uint32_t i = 0; i < 3; i++)
-        table_cell(&steps, "%s", "");
-    for (uint32_t i = 0; i < hops; i++) {
-        const topology_link *link = topology_link_at(t, path[i]);
-        table_cell(&steps, "%s", topology_vertex_name(t, link->to, name, sizeof(name)));
-        table_cell(&steps, "%s", link_class_words[link->class]);
-        table_cell(&steps, "%s", output_number(a, UNIT_RATE, rate_Bps(link->rate_mBps)));
-        table_cell(&steps, "%s", output_number(a, UNIT_TIME, units_s_from_ps(link->delay_ps)));
+    return output_number(a, UNIT_RATE, show_rate_Bps(rate_mBps));
+}
+
+// Tiers of switches, from the leaves up.
+static void print_tiers(arena *a, const topology_facts *f)
+{
+    static const table_column columns[] = { { "tier", false },
+                                            { "switches", true },
+                                            { "ports down", true },
+                                            { "ports up", true },
+                                            { "oversubscribed", true } };
+    table tiers = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t t = 0; t < f->tiers; t++) {
+        const tier_facts *tier = &f->tier[t];
+        table_cell(&tiers, "%s", vertex_kind_words[VERTEX_LEAF + t]);
+        table_cell(&tiers, "%s", output_count(a, tier->switches));
+        table_cell(&tiers, "%u", tier->ports_down);
+        table_cell(&tiers, "%u", tier->ports_up);
+        if (tier->oversubscription > 0.0)
+            table_cell(&tiers, "%.4g", tier->oversubscription);
+        else
+            table_cell(&tiers, "%s", "");
     }
-    table_cell(&steps, "%u hops", hops);
-    table_cell(&steps, "%s", "");
-    table_cell(&steps, "%s", output_number(a, UNIT_RATE, rate_Bps(facts.rate_mBps)));
-    table_cell(&steps, "%s", output_number(a, UNIT_TIME, units_s_from_ps(facts.delay_ps)));
     printf("\n");
-    table_print(&steps, "", stdout);
+    table_print(&tiers, "", stdout);
 }
 
-static void json_link(json_writer *j, link_class class, uint64_t rate_mBps, sim_time delay_ps)
+static void print_facts(arena *a, const topology *t, const topology_facts *f)
 {
-    json_text(j, "class", link_class_words[class]);
-    json_number(j, "rate_Bps", rate_Bps(rate_mBps));
-    json_integer(j, "delay_ps", delay_ps);
+    if (!f->tiers) return;
+    print_tiers(a, f);
+    printf("\n");
+    if (f->has_bisection)
+        printf("bisection  %s, %s of what half of the NICs send\n", describe_rate(a, f->bisection_mBps),
+               output_percent(a, f->bisection_ratio));
+    printf("diameter   %u links\n", f->diameter);
+    const fabric_policy *p = topology_policy(t);
+    printf("routing    %s, %u queue pair%s\n", routing_words[p->routing], p->queue_pairs,
+           p->queue_pairs == 1 ? "" : "s");
 }
 
-static void json_path(json_writer *j, const topology *t, vertex_id from, vertex_id to)
+static void json_tiers(json_writer *j, const topology_facts *f)
 {
-    link_id path[TOPOLOGY_PATH_MAX];
-    char name[128];
-    const uint32_t hops = topology_route(t, from, to, path);
-    const path_facts facts = topology_path_facts(t, from, to);
-    json_object(j, "path");
-    json_text(j, "from", topology_vertex_name(t, from, name, sizeof(name)));
-    json_array(j, "hops");
-    for (uint32_t i = 0; i < hops; i++) {
-        const topology_link *link = topology_link_at(t, path[i]);
+    json_array(j, "tiers");
+    for (uint32_t t = 0; t < f->tiers; t++) {
+        const tier_facts *tier = &f->tier[t];
         json_object(j, NULL);
-        json_text(j, "to", topology_vertex_name(t, link->to, name, sizeof(name)));
-        json_link(j, link->class, link->rate_mBps, link->delay_ps);
+        json_text(j, "tier", vertex_kind_words[VERTEX_LEAF + t]);
+        json_count(j, "switches", tier->switches);
+        json_count(j, "ports_down", tier->ports_down);
+        json_count(j, "ports_up", tier->ports_up);
+        if (tier->oversubscription > 0.0)
+            json_number(j, "oversubscription", tier->oversubscription);
+        else
+            json_null(j, "oversubscription");
         json_close(j);
     }
     json_close(j);
-    json_number(j, "rate_Bps", rate_Bps(facts.rate_mBps));
-    json_integer(j, "delay_ps", facts.delay_ps);
-    json_close(j);
+    if (f->has_bisection)
+        json_number(j, "bisection_Bps", show_rate_Bps(f->bisection_mBps));
+    else
+        json_null(j, "bisection_Bps");
+    if (f->diameter)
+        json_count(j, "diameter_links", f->diameter);
+    else
+        json_null(j, "diameter_links");
 }
 
-static void print_json(const show_request *q, const topology *t, const link_group_array *groups,
-                       bool has_path, vertex_id from, vertex_id to)
+// The first and the last of the GPUs, or of the NICs where there are none; false: there is one at most.
+static bool farthest_ends(const topology *t, vertex_id *from, vertex_id *to)
+{
+    const uint32_t gpus = topology_gpu_count(t), nics = topology_nic_count(t);
+    if (gpus < 2 && nics < 2) return false;
+    *from = gpus > 1 ? topology_gpu_vertex(t, 0) : topology_nic_vertex(t, 0);
+    *to = gpus > 1 ? topology_gpu_vertex(t, gpus - 1) : topology_nic_vertex(t, nics - 1);
+    return true;
+}
+
+static void print_json(const show_request *q, const topology *t, const link_group_array *groups)
 {
     json_writer j = json_make(stdout);
+    const topology_facts facts = topology_facts_of(q->arena, t);
+    vertex_id from, to;
     json_object(&j, NULL);
     json_text(&j, "scenario", q->result->scenario->file);
     json_text(&j, "cluster", answer_cluster(q->arena, q->result->scenario));
@@ -138,13 +158,14 @@ static void print_json(const show_request *q, const topology *t, const link_grou
     json_array(&j, "links");
     for (uint32_t g = 0; g < groups->count; g++) {
         json_object(&j, NULL);
-        json_link(&j, groups->items[g].class, groups->items[g].rate_mBps, groups->items[g].delay_ps);
+        show_link_json(&j, groups->items[g].class, groups->items[g].rate_mBps, groups->items[g].delay_ps);
         json_count(&j, "count", groups->items[g].count);
         json_close(&j);
     }
     json_close(&j);
-    if (has_path)
-        json_path(&j, t, from, to);
+    json_tiers(&j, &facts);
+    if (farthest_ends(t, &from, &to))
+        show_path_json(q->arena, &j, "path", t, from, to);
     else
         json_null(&j, "path");
     json_close(&j);
@@ -152,20 +173,29 @@ static void print_json(const show_request *q, const topology *t, const link_grou
 
 bool show_fabric(const show_request *q, sim_error *error)
 {
+    enum { NODES_WITH_INSIDES = 4 };
     arena *a = q->arena;
     const scenario *s = q->result->scenario;
     const topology *t = world_build_fabric(q->result->arena, s, error);
+    vertex_id from, to;
     if (!t) return false;
-    const link_group_array groups = group_links(a, t);
-    const uint32_t gpus = topology_gpu_count(t);
-    const vertex_id from = topology_gpu_vertex(t, 0), to = topology_gpu_vertex(t, gpus - 1);
-    if (q->options->json) {
-        print_json(q, t, &groups, gpus > 1, from, to);
+    if (q->dot) {
+        topology_write_dot(a, t, NODES_WITH_INSIDES, stdout);
         return true;
     }
+    const link_group_array groups = group_links(a, t);
+    if (q->options->json) {
+        print_json(q, t, &groups);
+        return true;
+    }
+    const topology_facts facts = topology_facts_of(a, t);
     printf("%s\n\n", answer_cluster(a, s));
     print_parts(a, t);
     if (groups.count) print_links(a, &groups);
-    if (gpus > 1) print_path(a, t, from, to);
+    print_facts(a, t, &facts);
+    if (farthest_ends(t, &from, &to)) {
+        printf("\n");
+        show_path_print(a, t, from, to);
+    }
     return true;
 }

@@ -23,6 +23,7 @@ typedef struct shape {
     // One per edge of the plan. Latency and bytes of all steps; messages: latency of one step.
     network_edge *edges;
     uint64_t payload_bytes, network_bytes;
+    uint32_t least_rings; // that share an edge
 } shape;
 
 typedef struct instance {
@@ -137,6 +138,9 @@ static void fill_shape(collectives *c, shape *s)
         edge->latency_ps = step_ps > delay_ps ? times * (step_ps - delay_ps) : 0;
         edge->bytes = protocol_wire_bytes(terms_of(c, s), p->edges[e].bytes);
     }
+    s->least_rings = UINT32_MAX;
+    for (uint32_t e = 0; e < p->edge_count; e++)
+        if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
 }
@@ -233,12 +237,19 @@ static void finish(collectives *c, uint32_t i)
 static void ask_network(collectives *c, uint32_t i, uint32_t transfer, network_request *request)
 {
     const shape *s = &c->shapes.items[c->instances.items[i].shape];
-    request->weight = request->queue_pairs = 1;
+    request->queue_pairs = 1;
     request->multiplicity = c->groups.items[s->key.group].def.multiplicity;
     request->client = c->client;
     request->tag = (uint64_t)i << 32 | transfer;
     network_start(c->network, request);
     c->counters.messages++;
+}
+
+// Each ring has a share of its own in what others want too: of a pair that several rings share, the transfers weigh as many
+// times those of the pair with the fewest, as in a stream (models/network/fluid_path.c).
+static uint32_t weight_of(const shape *s, const plan *p, uint32_t edge)
+{
+    return (p->edges[edge].rings + s->least_rings - 1) / s->least_rings;
 }
 
 static void start_transfer(collectives *c, uint32_t i, uint32_t t)
@@ -249,7 +260,12 @@ static void start_transfer(collectives *c, uint32_t i, uint32_t t)
     network_edge edge = s->edges[cached_first_message(cached, t)->edge];
     edge.bytes = protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
     if (own->state->starts) own->state->starts[t] = sim_now(c->sim);
-    ask_network(c, i, t, &(network_request){ .edges = &edge, .edge_count = 1, .delay_crossings = 1 });
+    ask_network(
+        c, i, t,
+        &(network_request){ .edges = &edge,
+                            .edge_count = 1,
+                            .delay_crossings = 1,
+                            .weight = weight_of(s, &cached->plan, cached_first_message(cached, t)->edge) });
 }
 
 static void start_messages(collectives *c, uint32_t i)
@@ -271,7 +287,8 @@ static void start_streams(collectives *c, uint32_t i)
                 &(network_request){ .edges = s->edges,
                                     .edge_count = p->edge_count,
                                     .latency_ps = s->choice.base_ps,
-                                    .delay_crossings = p->steps });
+                                    .delay_crossings = p->steps,
+                                    .weight = 1 });
 }
 
 // The last member is there. Messages begin when the library's base time has passed; a stream has it in its latency.

@@ -32,13 +32,10 @@ typedef struct ring_builder {
 static vertex_id nic_of(const topology *t, vertex_id v)
 {
     if (topology_vertex_at(t, v)->kind == VERTEX_NIC) return v;
+    nic_id first;
     uint32_t count;
-    const link_id *links = topology_outgoing(t, v, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        vertex_id to = topology_link_at(t, links[i])->to;
-        if (topology_vertex_at(t, to)->kind == VERTEX_NIC) return to;
-    }
-    return NO_ID;
+    return topology_nics_of_gpu(t, topology_gpu_of(t, v), &first, &count) ? topology_nic_vertex(t, first)
+                                                                          : NO_ID;
 }
 
 static int compare(uint32_t a, uint32_t b)
@@ -260,7 +257,7 @@ ring_set ring_order_make(arena *a, const topology *t, const vertex_id *members, 
     b.members = arena_array(a, ring_member, count);
     for (uint32_t i = 0; i < count; i++)
         b.members[i] = (ring_member){ .position = i,
-                                      .node = topology_vertex_at(t, members[i])->node,
+                                      .node = topology_domain_of(t, members[i]),
                                       .nic = nic_of(t, members[i]) };
     place_nodes(a, &b);
     find_nodes(a, &b);

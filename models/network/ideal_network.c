@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The ideal network: every transfer has its path to itself.
 //     T = latency + max over edges of (latency_e + crossings delay_e + ceil(bytes_e / rate_e))      all [ps]
-//     delay_e: the sum of delays of the path's links   rate_e: the least rate of its links, or the request's cap, [mB/s]
+//     delay_e: the sum of delays of the path's links   rate_e: the least rate of its links, the request's cap,
+//     or over the network what its queue pairs carry, [mB/s]
 // The bytes follow one another through the path as through a pipe (cut-through), so each link's time is not added up.
 // Exact for a lone transfer; a lower bound in traffic. Rounded up once per edge; one event per request.
 #include "models/network/network_internal.h"
@@ -17,6 +18,10 @@ static sim_time edge_time_ps(const network *n, const transfer *t, const network_
 {
     path_facts path = topology_path_facts(n->topology, edge->from, edge->to);
     uint64_t rate_mBps = path.rate_mBps;
+    if (path.class == LINK_NETWORK) {
+        const uint64_t cap_mBps = topology_connection_cap_mBps(n->topology, t->queue_pairs);
+        if (cap_mBps < rate_mBps) rate_mBps = cap_mBps;
+    }
     if (t->rate_cap_mBps > 0 && t->rate_cap_mBps < rate_mBps) rate_mBps = t->rate_cap_mBps;
     __int128 time_ps = (__int128)edge->latency_ps + (__int128)t->delay_crossings * path.delay_ps +
                        units_wire_time_ps(edge->bytes, rate_mBps);
@@ -55,11 +60,23 @@ static void ideal_verify(const network *n)
     }
 }
 
+static void count_links(network *n, const transfer *t)
+{
+    uint32_t path[TOPOLOGY_PATH_MAX];
+    for (uint32_t e = 0; e < t->edge_count; e++) {
+        const network_edge *edge = &network_edges(n, t)[e];
+        uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
+        for (uint32_t i = 0; i < links; i++)
+            n->link_bytes[path[i]] += edge->bytes * t->multiplicity;
+    }
+}
+
 static void on_delivered(sim *s, void *owner, const sim_event *event)
 {
     network *n = owner;
     (void)s;
     SIM_ASSERT(n->transfers.items[event->target].generation == event->extra);
+    count_links(n, &n->transfers.items[event->target]);
     network_finish(n, event->target);
 }
 

@@ -9,7 +9,7 @@ network *network_create(arena *a, sim *s, const topology *t, const network_ops *
     *n = (network){ .ops = ops, .arena = a, .sim = s, .topology = t, .state = state, .free_transfer = NO_ID };
     for (uint32_t i = 0; i < EDGE_BLOCK_SIZES; i++)
         n->free_edges[i] = NO_ID;
-    n->link_bytes = arena_array(a, uint64_t, topology_link_count(t));
+    n->link_bytes = arena_array(a, uint64_t, topology_link_count(t) + topology_bundle_count(t));
     return n;
 }
 
@@ -115,23 +115,11 @@ transfer_id network_start(network *n, const network_request *request)
     return id;
 }
 
-static void count_links(network *n, const transfer *t)
-{
-    link_id path[TOPOLOGY_PATH_MAX];
-    for (uint32_t e = 0; e < t->edge_count; e++) {
-        const network_edge *edge = &network_edges(n, t)[e];
-        uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
-        for (uint32_t i = 0; i < links; i++)
-            n->link_bytes[path[i]] += edge->bytes * t->multiplicity;
-    }
-}
-
 void network_finish(network *n, uint32_t slot)
 {
     const transfer t = n->transfers.items[slot]; // a copy: the client may start others, which moves the slots
     n->counters.delivered++;
     n->counters.bytes_received += bytes_of(n, &t);
-    count_links(n, &t);
     give_transfer(n, slot);
     const network_client *client = &n->clients.items[t.client];
     client->delivered(client->owner, t.tag, (transfer_id){ .index1 = slot + 1, .generation = t.generation });
@@ -172,7 +160,34 @@ network_counters network_counters_of(const network *n)
 uint64_t network_link_bytes(const network *n, link_id l)
 {
     SIM_ASSERT(l < topology_link_count(n->topology));
-    return n->link_bytes[l];
+    if (n->ops->link_bytes) return n->ops->link_bytes(n, l);
+    const uint32_t bundle = topology_bundle_of_link(n->topology, l);
+    if (bundle == NO_ID) return n->link_bytes[l];
+    // What a bundle has carried was spread evenly over its members; the first ones have a byte more.
+    const bundle_members m = topology_bundle_members(n->topology, bundle);
+    const uint64_t carried = n->link_bytes[bundle];
+    return n->link_bytes[l] + carried / m.count + ((l - m.first) / 2 < carried % m.count);
+}
+
+void network_set_link(network *n, link_id l, double ratio)
+{
+    SIM_ASSERT(n->ops->set_link && l < topology_link_count(n->topology) && ratio >= 0.0 && ratio <= 1.0);
+    n->ops->set_link(n, l, ratio);
+}
+
+network_stuck_report network_stuck(const network *n)
+{
+    network_stuck_report report = { .down = NO_ID };
+    for (uint32_t slot = 0; n->ops->stuck && slot < n->transfers.count; slot++) {
+        const transfer *t = &n->transfers.items[slot];
+        uint32_t down = NO_ID;
+        if (t->generation % 2 == 0 || !n->ops->stuck(n, slot, &down)) continue;
+        if (report.transfers++ > 0) continue;
+        report.from = network_edges(n, t)->from;
+        report.to = network_edges(n, t)->to;
+        report.down = down;
+    }
+    return report;
 }
 
 void network_verify(const network *n)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/network/network.h: the interface that all network engines share (DESIGN.md 5). A client asks for a transfer of one
 // edge, or for a stream of many edges that moves at the pace of its slowest edge, and is told when it is delivered.
-// The engine keeps counters of bytes per link. Engines: ideal (ideal_network.c: alpha + bytes/rate, no contention).
+// The engine keeps counters of bytes per link. Engines: ideal (ideal_network.c: alpha + bytes/rate, no contention), fluid
+// (fluid_network.h: every transfer in flight has a rate, shared by max-min fairness).
 #pragma once
 #include "models/ids.h"
 #include "models/network/topology.h"
@@ -39,15 +40,28 @@ transfer_id network_start(network *n, const network_request *request);
 // It must be in flight; its bytes then count neither as sent nor as received.
 void network_cancel(network *n, transfer_id id);
 bool network_in_flight(const network *n, transfer_id id);
+// The fluid engine only: from this instant on the link carries ratio times its rate; 0: it is down, 1: healthy. A cable is
+// two links.
+void network_set_link(network *n, link_id l, double ratio);
 const topology *network_topology(const network *n);
 network_engine network_engine_of(const network *n);
 
 typedef struct network_counters {
     uint64_t started, delivered, cancelled; // requests
     uint64_t bytes_sent, bytes_received;    // of edges, x multiplicity; equal at rest (conservation)
+    uint64_t retransmitted_bytes;           // beside these, x multiplicity
     uint32_t in_flight, in_flight_high_water;
 } network_counters;
 network_counters network_counters_of(const network *n);
-// Carried so far by finished requests, x multiplicity.
+// Carried so far, x multiplicity: by finished requests; in the fluid engine also by those in flight, up to now.
 uint64_t network_link_bytes(const network *n, link_id l);
+
+// Who does not move, and will not unless the fabric changes: for the message when nothing else is left to happen.
+typedef struct network_stuck_report {
+    uint32_t transfers;
+    vertex_id from, to; // of an edge of the first of them, by slot; meaningless without any
+    uint32_t
+        down; // the first link or bundle of its path that is down, or NO_ID: it starves among too many others
+} network_stuck_report;
+network_stuck_report network_stuck(const network *n);
 void network_verify(const network *n); // whole-structure check, conservation at rest; asserts

@@ -30,6 +30,12 @@ typedef struct network_ops {
     void (*start)(network *n, uint32_t slot);  // schedules its delivery
     void (*cancel)(network *n, uint32_t slot); // forgets it
     void (*verify)(const network *n);          // the engine's own state; asserts
+    // Those that an engine without them leaves NULL:
+    void (*set_link)(network *n, link_id l, double ratio);
+    uint64_t (*link_bytes)(const network *n,
+                           link_id l); // where more than link_bytes[] and even spreading is known
+    // Whether a request in flight stands still; then the first link or bundle of its path that is down, or NO_ID.
+    bool (*stuck)(const network *n, uint32_t slot, uint32_t *down);
 } network_ops;
 
 enum { EDGE_BLOCK_SIZES = 32 };
@@ -44,6 +50,7 @@ struct network {
     uint32_t free_transfer; // slot, or NO_ID
     network_edge_array edges;
     uint32_t free_edges[EDGE_BLOCK_SIZES]; // per power of two: a block of so many edges, or NO_ID
+    // Of links, then of bundles; counted by the engine, at the latest when it finishes a request.
     uint64_t *link_bytes;
     network_counters counters;
     void *state; // the engine's

@@ -1,79 +1,126 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paths by arithmetic on the shape (topology_internal.h says where each link is): no tables, no search, so that asking
-// per message costs a few additions.
-#include "models/network/topology_internal.h"
+// Paths from end to end: out of a node, through the network, into a node.
+#include "models/network/routing_internal.h"
 #include "sim/check.h"
 
 // One end of a path: which GPU or NIC of which node.
 typedef struct path_end {
     const topology_node *node;
-    node_id node_number;
-    bool gpu;
-    uint32_t number; // within the node
-    uint32_t nic;    // through which it leaves the node (itself, if it is a NIC); NO_ID: it cannot
+    uint32_t gpu; // within the node; NO_ID: the end is a NIC
+    uint32_t nic; // through which it leaves the node (itself, if it is a NIC); NO_ID: it cannot
 } path_end;
 
-static path_end end_of(const topology *t, vertex_id v)
+static path_end end_of(const topology *t, vertex_id v, uint32_t queue_pair)
 {
     const topology_vertex *vertex = topology_vertex_at(t, v);
     SIM_ASSERT(vertex->kind == VERTEX_GPU || vertex->kind == VERTEX_NIC);
-    const topology_node *node = &t->nodes.items[vertex->node];
-    path_end end = { .node = node,
-                     .node_number = vertex->node,
-                     .gpu = vertex->kind == VERTEX_GPU,
-                     .number = vertex->number,
-                     .nic = vertex->number };
-    if (end.gpu) end.nic = t->gpu_nics.items[node->gpu_base + vertex->number];
+    path_end end = { .node = &t->nodes.items[vertex->node], .gpu = NO_ID, .nic = vertex->number };
+    if (vertex->kind == VERTEX_NIC) return end;
+    const topology_gpu *gpu = &t->gpus.items[end.node->gpu_base + vertex->number];
+    end.gpu = vertex->number;
+    end.nic = gpu->nic == NO_ID ? NO_ID : gpu->nic + queue_pair % gpu->nics;
     return end;
 }
 
-static uint32_t route_scale_up(const topology_node *node, uint32_t from, uint32_t to, link_id *path)
+static bool one_domain(const path_end *a, const path_end *b)
 {
-    SIM_ASSERT(node->scale_up !=
-               WIRING_NONE); // topology_check() refuses several GPUs without links between them
-    if (node->scale_up == WIRING_MESH) {
-        uint32_t least = from < to ? from : to, greatest = from < to ? to : from;
-        path[0] = node->scale_up_base + 2 * topology_mesh_pair(node->gpus, least, greatest) + (from > to);
-        return 1;
-    }
-    path[0] = node->scale_up_base + 2 * from;
-    path[1] = node->scale_up_base + 2 * to + 1;
-    return 2;
+    if (a->gpu == NO_ID || b->gpu == NO_ID) return false;
+    return a->node == b->node || (a->node->scale_up == WIRING_SWITCH && b->node->scale_up == WIRING_SWITCH &&
+                                  a->node->hub == b->node->hub);
 }
 
-// Through the network: GPU > NIC > switch > NIC > GPU, without the ends that are NICs already. A GPU and its own NIC meet
-// at the NIC and do not go out.
-static uint32_t route_network(const topology *t, const path_end *from, const path_end *to, link_id *path)
+// Rails apart: to the GPU of the receiver's rail, over the links of the sender's node; returns links, and moves the end.
+static uint32_t change_rails(const topology *t, path_end *from, uint32_t rail, uint32_t *path)
 {
-    SIM_ASSERT(from->nic != NO_ID && to->nic != NO_ID);
+    const topology_node *node = from->node;
+    const uint32_t there = t->nics.items[node->nic_base + rail].gpu;
     uint32_t links = 0;
-    if (from->gpu) path[links++] = from->node->nic_link_base + 2 * from->number;
-    if (from->node_number != to->node_number || from->nic != to->nic) {
-        SIM_ASSERT(t->shape == SHAPE_SINGLE_SWITCH);
-        path[links++] = t->network_base + 2 * (from->node->nic_base + from->nic);
-        path[links++] = t->network_base + 2 * (to->node->nic_base + to->nic) + 1;
+    if (from->gpu == NO_ID) {
+        from->gpu = t->nics.items[node->nic_base + from->nic].gpu;
+        links += route_gpu_nic(t, node, from->gpu, from->nic, false, path);
     }
-    if (to->gpu) path[links++] = to->node->nic_link_base + 2 * to->number + 1;
+    links += route_domain(t, node, from->gpu, node, there, path + links);
+    from->gpu = there;
+    from->nic = rail;
     return links;
 }
 
-uint32_t topology_route(const topology *t, vertex_id from, vertex_id to, link_id path[TOPOLOGY_PATH_MAX])
+static uint32_t route_nics(const topology *t, const fabric_state *state, const path_end *from,
+                           const path_end *to, uint32_t queue_pair, uint32_t *path)
+{
+    route_key key = { .from = from->node->nic_base + from->nic, .to = to->node->nic_base + to->nic };
+    if (key.from == key.to) return 0;
+    if (t->policy.routing == ROUTING_ECMP) key.hash = routing_hash(&t->policy, key.from, key.to, queue_pair);
+    switch (t->shape) {
+    case SHAPE_NO_NETWORK: break;
+    case SHAPE_TREE: return route_tree(t, state, &key, path);
+    case SHAPE_LIST: return route_list(t, state, &key, path);
+    }
+    SIM_ASSERT(false); // topology_check() refuses nodes that nothing joins
+    return ROUTE_NONE;
+}
+
+// Through the network: GPU > NIC > switches > NIC > GPU, without the ends that are NICs already. A GPU and its own NIC meet
+// at the NIC and do not go out.
+static uint32_t route_network(const topology *t, const fabric_state *state, path_end from, path_end to,
+                              uint32_t queue_pair, uint32_t *path)
+{
+    SIM_ASSERT(from.nic != NO_ID && to.nic != NO_ID);
+    uint32_t links = 0;
+    if (t->rails_apart && from.nic != to.nic) links = change_rails(t, &from, to.nic, path);
+    if (from.gpu != NO_ID) links += route_gpu_nic(t, from.node, from.gpu, from.nic, true, path + links);
+    const uint32_t between = route_nics(t, state, &from, &to, queue_pair, path + links);
+    if (between == ROUTE_NONE) return ROUTE_NONE;
+    links += between;
+    if (to.gpu != NO_ID) links += route_gpu_nic(t, to.node, to.gpu, to.nic, false, path + links);
+    return links;
+}
+
+static uint32_t route_ends(const topology *t, const fabric_state *state, const path_end *from,
+                           const path_end *to, uint32_t queue_pair, uint32_t *path)
+{
+    if (one_domain(from, to)) return route_domain(t, from->node, from->gpu, to->node, to->gpu, path);
+    const bool mixed = (from->gpu == NO_ID) != (to->gpu == NO_ID);
+    if (mixed && from->node == to->node) {
+        const bool to_nic = to->gpu == NO_ID;
+        const uint32_t links = route_gpu_nic(t, from->node, to_nic ? from->gpu : to->gpu,
+                                             to_nic ? to->nic : from->nic, to_nic, path);
+        if (links > 0) return links;
+    }
+    return route_network(t, state, *from, *to, queue_pair, path);
+}
+
+uint32_t route_find(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
+                    uint32_t queue_pair, uint32_t path[TOPOLOGY_PATH_MAX])
 {
     if (from == to) return 0;
-    path_end a = end_of(t, from), b = end_of(t, to);
-    if (a.gpu && b.gpu && a.node_number == b.node_number)
-        return route_scale_up(a.node, a.number, b.number, path);
-    return route_network(t, &a, &b, path);
+    const path_end a = end_of(t, from, queue_pair), b = end_of(t, to, queue_pair);
+    const uint32_t links = route_ends(t, state, &a, &b, queue_pair, path);
+    if (!state || state->avoided_count == 0 || links == ROUTE_NONE) return links;
+    // Trees and lists have gone round what is avoided; inside a node there is no other way.
+    for (uint32_t i = 0; i < links; i++)
+        if (path[i] < t->links.count && state->avoided[path[i]]) return ROUTE_NONE;
+    return links;
+}
+
+uint32_t topology_route(const topology *t, vertex_id from, vertex_id to, uint32_t path[TOPOLOGY_PATH_MAX])
+{
+    const uint32_t links = route_find(t, NULL, from, to, 0, path);
+    SIM_ASSERT(links != ROUTE_NONE);
+    return links;
 }
 
 path_facts topology_path_facts(const topology *t, vertex_id from, vertex_id to)
 {
-    link_id path[TOPOLOGY_PATH_MAX];
+    uint32_t path[TOPOLOGY_PATH_MAX];
     path_facts facts = { .rate_mBps = UINT64_MAX, .class = LINK_NVLINK };
     facts.links = topology_route(t, from, to, path);
     for (uint32_t i = 0; i < facts.links; i++) {
-        const topology_link *link = topology_link_at(t, path[i]);
-        if (link->rate_mBps < facts.rate_mBps) facts.rate_mBps = link->rate_mBps;
+        // All links of a bundle are alike.
+        const uint64_t rate_mBps = topology_rate_mBps(t, path[i]);
+        const topology_link *link = topology_link_at(
+            t, path[i] < t->links.count ? path[i] : topology_bundle_members(t, path[i]).first);
+        if (rate_mBps < facts.rate_mBps) facts.rate_mBps = rate_mBps;
         if (link->class > facts.class) facts.class = link->class;
         facts.delay_ps += link->delay_ps;
     }

@@ -6,12 +6,33 @@
 const char *const vertex_kind_words[] = { "gpu",  "nvswitch", "pcie-switch", "cpu", "nic",
                                           "leaf", "spine",    "core",        NULL };
 const char *const link_class_words[] = { "nvlink", "pcie", "network", NULL };
+const char *const routing_words[] = { "static", "ecmp", "adaptive", NULL };
 
 topology *topology_create(arena *a)
 {
     topology *t = arena_new(a, topology);
     t->arena = a;
+    t->policy = (fabric_policy){ .routing = ROUTING_STATIC, .queue_pairs = 1, .reroute_ps = SIM_TIME_MAX };
     return t;
+}
+
+void topology_set_policy(topology *t, const fabric_policy *policy)
+{
+    SIM_ASSERT(!t->sealed && policy->queue_pairs > 0 && policy->reroute_ps >= 0);
+    t->policy = *policy;
+}
+
+const fabric_policy *topology_policy(const topology *t)
+{
+    return &t->policy;
+}
+
+uint64_t topology_connection_cap_mBps(const topology *t, uint32_t queue_pairs)
+{
+    const fabric_policy *p = &t->policy;
+    const uint32_t count = queue_pairs > p->queue_pairs ? queue_pairs : p->queue_pairs;
+    const unsigned __int128 cap = (unsigned __int128)p->queue_pair_cap_mBps * count;
+    return cap == 0 || cap > UINT64_MAX ? UINT64_MAX : (uint64_t)cap;
 }
 
 vertex_id topology_add_vertex(topology *t, vertex_kind kind, node_id node, uint32_t number)
@@ -52,7 +73,13 @@ void topology_seal(topology *t)
         t->out_starts[v] = t->out_starts[v - 1];
     t->out_starts[0] = 0;
     t->sealed = true;
+    if (t->shape != SHAPE_LIST) return;
+    const size_t switches = t->list.switches;
+    t->list.distance = arena_array(t->arena, uint8_t, switches * switches);
+    list_fill_distances(t, NULL, t->list.distance);
 }
+
+// ---- what is refused
 
 static bool check_rates(const topology *t, sim_error *error)
 {
@@ -112,8 +139,11 @@ bool topology_check(const topology *t, sim_error *error)
 {
     SIM_ASSERT(t->sealed);
     if (t->vertices.count == 0) return sim_fail(error, SIM_EXIT_INPUT, NULL, "the fabric has no parts");
-    return check_rates(t, error) && check_inside_of_nodes(t, error) && check_connected(t, error);
+    return check_rates(t, error) && check_inside_of_nodes(t, error) && check_connected(t, error) &&
+           (t->shape != SHAPE_LIST || list_check_lengths(t, error));
 }
+
+// ---- what there is
 
 uint32_t topology_vertex_count(const topology *t)
 {
@@ -151,48 +181,61 @@ uint32_t topology_node_count(const topology *t)
 
 uint32_t topology_gpu_count(const topology *t)
 {
-    return t->gpu_vertices.count;
+    return t->gpus.count;
 }
 
 uint32_t topology_nic_count(const topology *t)
 {
-    return t->nic_vertices.count;
+    return t->nics.count;
 }
 
 vertex_id topology_gpu_vertex(const topology *t, gpu_id gpu)
 {
-    SIM_ASSERT(gpu < t->gpu_vertices.count);
-    return t->gpu_vertices.items[gpu];
+    SIM_ASSERT(gpu < t->gpus.count);
+    return t->gpus.items[gpu].vertex;
 }
 
 vertex_id topology_nic_vertex(const topology *t, nic_id nic)
 {
-    SIM_ASSERT(nic < t->nic_vertices.count);
-    return t->nic_vertices.items[nic];
+    SIM_ASSERT(nic < t->nics.count);
+    return t->nics.items[nic].vertex;
+}
+
+gpu_id topology_gpu_of(const topology *t, vertex_id v)
+{
+    const topology_vertex *vertex = topology_vertex_at(t, v);
+    SIM_ASSERT(vertex->kind == VERTEX_GPU);
+    return t->nodes.items[vertex->node].gpu_base + vertex->number;
+}
+
+nic_id topology_nic_of(const topology *t, vertex_id v)
+{
+    const topology_vertex *vertex = topology_vertex_at(t, v);
+    SIM_ASSERT(vertex->kind == VERTEX_NIC);
+    return t->nodes.items[vertex->node].nic_base + vertex->number;
+}
+
+bool topology_nics_of_gpu(const topology *t, gpu_id gpu, nic_id *nic, uint32_t *count)
+{
+    SIM_ASSERT(gpu < t->gpus.count);
+    const topology_gpu *g = &t->gpus.items[gpu];
+    if (g->nic == NO_ID) return false;
+    *nic = t->nodes.items[t->vertices.items[g->vertex].node].nic_base + g->nic;
+    *count = g->nics;
+    return true;
+}
+
+uint32_t topology_domain_of(const topology *t, vertex_id v)
+{
+    const topology_vertex *vertex = topology_vertex_at(t, v);
+    SIM_ASSERT(vertex->kind == VERTEX_GPU || vertex->kind == VERTEX_NIC);
+    const topology_node *node = &t->nodes.items[vertex->node];
+    // A number that no other domain has: the hub, or for nodes without one the first of their parts.
+    return node->hub != NO_ID ? node->hub : node->first_gpu;
 }
 
 uint32_t topology_count_kind(const topology *t, vertex_kind kind)
 {
     SIM_ASSERT(kind < VERTEX_KINDS);
     return t->kind_counts[kind];
-}
-
-char *topology_vertex_name(const topology *t, vertex_id v, char *buffer, size_t size)
-{
-    const topology_vertex *vertex = topology_vertex_at(t, v);
-    const char *kind = vertex_kind_words[vertex->kind];
-    if (vertex->node == NO_ID)
-        snprintf(buffer, size, "%s %" PRIu32, kind, vertex->number);
-    else
-        snprintf(buffer, size, "node %" PRIu32 " %s %" PRIu32, vertex->node, kind, vertex->number);
-    return buffer;
-}
-
-char *topology_link_name(const topology *t, link_id l, char *buffer, size_t size)
-{
-    const topology_link *link = topology_link_at(t, l);
-    char from[80], to[80];
-    snprintf(buffer, size, "%s > %s", topology_vertex_name(t, link->from, from, sizeof from),
-             topology_vertex_name(t, link->to, to, sizeof to));
-    return buffer;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/network/topology.h: the fabric as a graph. Vertices are GPUs, switches of a node, NICs, switches of the network;
-// every cable is two directed links with rate, delay and class. Built once by the builders (one per file), then read only:
-// states that change in time (down, degraded) belong to the network engines. It knows no traffic.
+// every cable is two directed links with rate, delay and class, the way there with an even id and the way back with the
+// next odd one. Built once by the builders (topology_build.h), then read only: states that change in time (down, degraded)
+// are in fabric_state.h. It knows no traffic. Paths: routing.h; counts and pictures: topology_facts.h.
 #pragma once
 #include "models/ids.h"
 #include "sim/arena.h"
@@ -21,13 +22,15 @@ typedef enum vertex_kind {
 } vertex_kind;
 // "gpu", "nvswitch", "pcie-switch", "cpu", "nic", "leaf", "spine", "core"; ends with NULL
 extern const char *const vertex_kind_words[];
+enum { TIERS_MAX = 3 }; // of switches of the network: leaf, spine, core
 
 typedef enum link_class { LINK_NVLINK, LINK_PCIE, LINK_NETWORK, LINK_CLASSES } link_class;
 extern const char *const link_class_words[]; // "nvlink", "pcie", "network"; ends with NULL
 
 typedef struct topology_vertex {
     vertex_kind kind;
-    node_id node;    // the server it is in; NO_ID: a switch of the network
+    node_id
+        node; // the server it is in; NO_ID: a switch of the network, or an NVSwitch that several nodes share
     uint32_t number; // within its kind and node (or within its kind, outside nodes)
 } topology_vertex;
 
@@ -38,33 +41,28 @@ typedef struct topology_link {
     sim_time delay_ps;
 } topology_link;
 
-// SWITCH: every GPU to one NVSwitch vertex; MESH: an NVLink per pair; HOST: every GPU to one CPU vertex by PCIe.
-typedef enum node_wiring_kind { WIRING_NONE, WIRING_SWITCH, WIRING_MESH, WIRING_HOST } node_wiring_kind;
+typedef enum routing_kind {
+    ROUTING_STATIC,  // by destination: d-mod-k
+    ROUTING_ECMP,    // by a hash of source, destination and queue pair
+    ROUTING_ADAPTIVE // over all equal links at once: bundles
+} routing_kind;
+extern const char *const routing_words[]; // "static", "ecmp", "adaptive"; ends with NULL
 
-// One server's inside, as the builder of nodes wants it (made from a node_def by models/world.c).
-typedef struct node_wiring {
-    uint32_t gpus, nics; // a bare host has no GPUs: its NICs are the ends of transfers
-    node_wiring_kind scale_up;
-    uint64_t scale_up_rate_mBps; // of one GPU, per direction (MESH: shared evenly by its gpus - 1 links)
-    sim_time scale_up_delay_ps;  // of one link: a path through the NVSwitch or the CPU has two
-    uint64_t nic_pcie_rate_mBps; // GPU to its NIC
-    const uint32_t *nic_of_gpu;  // gpus entries, copied; several GPUs may share a NIC; ignored when nics is 0
-} node_wiring;
+typedef struct fabric_policy { // how the network carries connections
+    routing_kind routing;
+    uint64_t hash_key;            // of ECMP, drawn from the run's seed
+    uint32_t queue_pairs;         // of a connection, unless its request has more; >= 1
+    uint64_t queue_pair_cap_mBps; // of each; 0: none
+    sim_time reroute_ps;          // from a link's failure until routes avoid it; SIM_TIME_MAX: never
+} fabric_policy;
 
 typedef struct topology topology;
 topology *topology_create(arena *a);
-void topology_add_node(topology *t, const node_wiring *wiring); // topology_node.c
-
-typedef struct single_switch_def {
-    uint32_t ports;           // 0: as many as needed
-    uint64_t rate_mBps;       // payload rate of a NIC's cable: the lesser of NIC and port
-    sim_time cable_delay_ps;  // one cable
-    sim_time switch_delay_ps; // port to port, charged once per crossing
-} single_switch_def;
-// topology_single_switch.c: every NIC of the nodes added so far to one switch ("leaf 0"). Refuses more NICs than ports and
-// nodes without NICs when there are several nodes. A lone node without NICs needs no switch: nothing is added.
-bool topology_add_single_switch(topology *t, const single_switch_def *def, const sim_place *where,
-                                sim_error *error);
+void topology_set_policy(topology *t,
+                         const fabric_policy *policy); // before it is sealed; else static, one queue pair
+const fabric_policy *topology_policy(const topology *t);
+// The most that a connection over the network carries whose request has so many queue pairs; UINT64_MAX: no cap.
+uint64_t topology_connection_cap_mBps(const topology *t, uint32_t queue_pairs);
 void topology_seal(topology *t); // no more parts; makes the rows of outgoing links
 // What no path could bridge is refused: no vertices, links without a rate, GPUs of a node without links between them,
 // parts that are not connected.
@@ -74,24 +72,53 @@ uint32_t topology_vertex_count(const topology *t);
 uint32_t topology_link_count(const topology *t);
 const topology_vertex *topology_vertex_at(const topology *t, vertex_id v);
 const topology_link *topology_link_at(const topology *t, link_id l);
+static inline link_id topology_link_back(link_id l)
+{
+    return l ^ 1;
+} // the other direction of the same cable
 const link_id *topology_outgoing(const topology *t, vertex_id v, uint32_t *count); // sealed only; by link id
 uint32_t topology_node_count(const topology *t);
 uint32_t topology_gpu_count(const topology *t);
 uint32_t topology_nic_count(const topology *t);
 vertex_id topology_gpu_vertex(const topology *t, gpu_id gpu);
 vertex_id topology_nic_vertex(const topology *t, nic_id nic);
-// "node 3 gpu 5", "node 3 nic 1", "spine 7"; returns buffer.
-char *topology_vertex_name(const topology *t, vertex_id v, char *buffer, size_t size);
-// "node 0 gpu 1 > node 0 nvswitch 0"; returns buffer.
-char *topology_link_name(const topology *t, link_id l, char *buffer, size_t size);
+// The NICs that serve a GPU are nic .. nic + count - 1 of the cluster; false: none does.
+bool topology_nics_of_gpu(const topology *t, gpu_id gpu, nic_id *nic, uint32_t *count);
+gpu_id topology_gpu_of(const topology *t, vertex_id v); // the number of a GPU or NIC in the cluster
+nic_id topology_nic_of(const topology *t, vertex_id v);
+// GPUs of one domain talk over NVLink, or inside one node, without the network: mostly a node, or the trays of a rack. Of a
+// GPU or NIC; numbers only say who shares one, and rise with the nodes.
+uint32_t topology_domain_of(const topology *t, vertex_id v);
 uint32_t topology_count_kind(const topology *t, vertex_kind kind);
 
-// routing.c: the path of a transfer, by arithmetic on the shape; returns the count of links, 0 when from == to.
-// Both ends are GPUs or NICs. GPUs of one node talk over its scale-up links, of different nodes through their NICs.
-enum { TOPOLOGY_PATH_MAX = 16 };
-uint32_t topology_route(const topology *t, vertex_id from, vertex_id to, link_id path[TOPOLOGY_PATH_MAX]);
+// "node 3 gpu 5", "node 3 nic 1", "spine 7"; returns buffer.
+char *topology_vertex_name(const topology *t, vertex_id v, char *buffer, size_t size);
+// "node 0 gpu 1 > node 0 nvswitch 0"; of a bundle "leaf 2 > spines", "spines > leaf 2"; returns buffer.
+char *topology_link_name(const topology *t, uint32_t link_or_bundle, char *buffer, size_t size);
+// The vertex that a text names: "node 3 gpu 5", "node3/gpu5", "leaf 2"; "gpu 12" and "nic 7" count through the cluster, and
+// so does a bare number: host 7 is NIC 7. Refuses what is not there, saying what is.
+bool topology_find_vertex(const topology *t, const char *text, const sim_place *where, vertex_id *out,
+                          sim_error *error);
 
-// Of a path: the least rate, the sum of delays, the "widest" class it crosses (network > pcie > nvlink). From a vertex to
+// Bundles: where routing is adaptive, the links that spread one way between two tiers count as one, for traffic is spread
+// evenly over those that are up. They exist in trees of two and more tiers, whatever the routing, and are numbered behind
+// the links: per group of switches that serve the same NICs one up and one down.
+uint32_t topology_bundle_count(const topology *t); // ids from topology_link_count() on
+typedef struct bundle_members {
+    link_id first;      // every second id from here on: first, first + 2, ..
+    uint32_t count;     // of links
+    uint32_t ratio_ppm; // of their rates together that traffic can fill
+} bundle_members;
+bundle_members topology_bundle_members(const topology *t, uint32_t bundle);
+uint32_t topology_bundle_of_link(const topology *t, link_id l); // NO_ID: in none
+// Of a link, or of a bundle with all its members up.
+uint64_t topology_rate_mBps(const topology *t, uint32_t link_or_bundle);
+
+enum { TOPOLOGY_PATH_MAX = 24 };
+// The path of queue pair 0 while all links are up (routing.h has the others): ids of links and bundles; 0 when from == to.
+uint32_t topology_route(const topology *t, vertex_id from, vertex_id to, uint32_t path[TOPOLOGY_PATH_MAX]);
+
+// Of that path: the least rate, the sum of delays, the "widest" class it crosses (network > pcie > nvlink). From a vertex to
 // itself: no links, no delay, and no limit (UINT64_MAX) to the rate.
 typedef struct path_facts {
     uint64_t rate_mBps;

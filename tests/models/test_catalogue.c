@@ -15,6 +15,7 @@ typedef union any_part {
     node_def node;
     nic_def nic;
     switch_def network_switch;
+    cable_set_def cable_set;
     llm_def llm;
     collective_terms collectives;
 } any_part;
@@ -28,6 +29,7 @@ static const bind_row folders[] = {
     FOLDER("node", "nodes", node_binds, node_def),
     FOLDER("nic", "nics", nic_binds, nic_def),
     FOLDER("switch", "switches", switch_binds, switch_def),
+    FOLDER("cable_set", "cables", cable_set_binds, cable_set_def),
     FOLDER("model", "llms", llm_binds, llm_def),
     FOLDER("collectives", "collectives", collective_terms_binds, collective_terms),
 };
@@ -106,7 +108,7 @@ static void nodes_hold_together(void **state)
         entry e;
         sim_error error = { 0 };
         read_entry(&e, folder_named("nodes"), names[i]);
-        assert_true(node_check(&e.part.node, e.reader, &error));
+        assert_true(node_complete(&e.part.node, e.reader, &error));
         arena_destroy(e.arena);
     }
 }

@@ -32,6 +32,12 @@ static void write_choices(FILE *out, const bind_row *row)
             fprintf(out, "as in %s", units_example(row->unit));
         break;
     case BIND_TYPE_POINTS: fputs("list of [x, y]", out); break;
+    case BIND_TYPE_NUMBERS:
+        if (row->unit == UNIT_NONE)
+            fputs("number or list of numbers", out);
+        else
+            fprintf(out, "as in %s, or a list of them", units_example(row->unit));
+        break;
     case BIND_TYPE_STRUCT: fputs("mapping", out); break;
     case BIND_TYPE_LIST: fputs("list", out); break;
     case BIND_TYPE_PART: fprintf(out, "name in catalogue/%s, or a mapping", row->folder); break;

@@ -55,7 +55,7 @@ static bool read_and_check(fixture *f, const char *text)
     if (!bind_read(f->reader, rack_binds, doc.root, "", &f->rack, &f->error))
         sim_error_print(&f->error, stderr);
     assert_int_equal(f->error.exit_code, 0);
-    return node_check(&f->rack.node, f->reader, &f->error);
+    return node_complete(&f->rack.node, f->reader, &f->error);
 }
 
 #define GPU "  gpu: h100-sxm\n"

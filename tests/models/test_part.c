@@ -364,10 +364,10 @@ static void the_catalogue_is_found(void **state)
     assert_true(catalogue_find(f->arena, NULL, &found, &f->error));
 
     assert_false(catalogue_find(f->arena, "catalogue/wheels/oak.yaml", &found, &f->error));
-    assert_error_prints(
-        &f->error,
-        "windtunnel: error: the catalogue \"catalogue/wheels/oak.yaml\" is not a directory\n"
-        "  hint: --catalogue wants a directory that holds gpus, nodes, nics, switches, llms, collectives\n");
+    assert_error_prints(&f->error,
+                        "windtunnel: error: the catalogue \"catalogue/wheels/oak.yaml\" is not a directory\n"
+                        "  hint: --catalogue wants a directory that holds gpus, nodes, nics, switches, "
+                        "cables, llms, collectives\n");
     unsetenv("WINDTUNNEL_CATALOGUE");
 }
 

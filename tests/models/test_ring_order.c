@@ -2,6 +2,7 @@
 #include "tests/support/near.h"
 
 #include "models/collective/ring_order.h"
+#include "models/network/topology_build.h"
 #include "sim/array.h"
 #include <inttypes.h>
 

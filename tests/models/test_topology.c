@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/near.h"
 
-#include "models/network/topology.h"
+#include "models/network/topology_build.h"
 #include "sim/array.h"
 
 // Numbers of the tests: a GPU's NVLink 431.7 GB/s, PCIe to the NIC 53.1 GB/s, cable of a NIC 48.3 GB/s.
@@ -96,7 +96,7 @@ static void every_path_leads_there(void **state)
         for (vertex_id to = 0; to < topology_vertex_count(t); to++) {
             vertex_kind f = topology_vertex_at(t, from)->kind, g = topology_vertex_at(t, to)->kind;
             if ((f != VERTEX_GPU && f != VERTEX_NIC) || (g != VERTEX_GPU && g != VERTEX_NIC)) continue;
-            link_id path[TOPOLOGY_PATH_MAX];
+            uint32_t path[TOPOLOGY_PATH_MAX];
             uint32_t links = topology_route(t, from, to, path);
             assert_true(leads(t, path, links, from, to));
             assert_true((links == 0) == (from == to));
@@ -176,7 +176,7 @@ static void path_is_as_by_hand(void **state)
     assert_true(facts.rate_mBps == c->rate_mBps);
     assert_int_equal(facts.delay_ps, c->delay_ps);
     assert_int_equal(facts.class, c->class);
-    link_id path[TOPOLOGY_PATH_MAX];
+    uint32_t path[TOPOLOGY_PATH_MAX];
     uint32_t links = topology_route(t, from, to, path);
     char text[512] = "", name[160];
     for (uint32_t i = 0; i < links; i++) {
@@ -192,7 +192,7 @@ static void nics_are_ends_too(void **state)
     (void)state;
     arena *a = arena_create("test");
     topology *t = build(a, WIRING_SWITCH, 2, 8, 4);
-    link_id path[TOPOLOGY_PATH_MAX];
+    uint32_t path[TOPOLOGY_PATH_MAX];
     char name[160];
     // A GPU to its own NIC does not leave the node; to another NIC of its node it goes out and back in.
     assert_int_equal(topology_route(t, topology_gpu_vertex(t, 6), topology_nic_vertex(t, 3), path), 1);
@@ -222,7 +222,7 @@ static void different_nodes_mix(void **state)
     assert_true(topology_add_single_switch(t, &fabric_switch, NULL, &error));
     topology_seal(t);
     assert_true(topology_check(t, &error));
-    link_id path[TOPOLOGY_PATH_MAX];
+    uint32_t path[TOPOLOGY_PATH_MAX];
     char name[160];
     assert_int_equal(topology_route(t, topology_gpu_vertex(t, 2), topology_gpu_vertex(t, 3), path), 4);
     assert_string_equal(topology_link_name(t, path[1], name, sizeof name), "node 1 nic 0 > leaf 0");

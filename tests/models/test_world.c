@@ -46,12 +46,12 @@ static const struct path_case paths[] = {
       "  fabric: { topology: single-switch, switch: { name: hub, ports: 7, port_rate: 400 Gb/s, delay: 131 "
       "ns },\n"
       "    cable: 17 m } }\n",
-      11, 371e9 / 8 * 0.91, 2 * 85000 + 131000, LINK_NETWORK },
+      11, 371e9 / 8 * 0.91, 2 * (85000 + 2 * 50000) + 131000, LINK_NETWORK },
     { "the switch's port is the narrowest",
       "cluster: { nodes: 2, node: { base: dgx-a100, " NICS " },\n"
       "  fabric: { topology: single-switch, switch: { name: hub, ports: 7, port_rate: 100 Gb/s, delay: 131 "
       "ns } } }\n",
-      11, 100e9 / 8 * 0.91, 2 * 25000 + 131000, LINK_NETWORK },
+      11, 100e9 / 8 * 0.91, 2 * (25000 + 2 * 35000) + 131000, LINK_NETWORK },
 };
 
 static void path_matches(void **state)

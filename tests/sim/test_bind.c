@@ -667,6 +667,91 @@ static void empty_mappings_are_written(void **state)
     free(text);
 }
 
+// ---- lists of numbers, and times without end
+
+typedef struct lists {
+    bind_numbers lengths_m, counts;
+    sim_time delay_ps;
+} lists;
+static const char *const no_end[] = { "never", NULL };
+static const bind_row lists_binds[] = {
+    BIND_NUMBERS(lists, lengths_m, "lengths", UNIT_LENGTH, BIND_DEFAULT(5.0, "5 m"), BIND_ABOVE(0),
+                 BIND_AT_MOST(1000)),
+    BIND_NUMBERS(lists, counts, "counts", UNIT_NONE),
+    BIND_TIME(lists, delay_ps, "delay", BIND_DEFAULT(1.0, "1 s"), BIND_AT_MOST(60), .words = no_end),
+    BIND_END,
+};
+
+static bool read_lists(arena *a, const char *text, lists *out, bind_reader **reader, sim_error *error)
+{
+    document doc;
+    *reader = bind_reader_create(a, NULL, NULL);
+    return document_parse(a, "t.yaml", text, strlen(text), NULL, &doc, error) &&
+           bind_read(*reader, lists_binds, doc.root, "", out, error);
+}
+
+static void numbers_and_times_without_end_are_read(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    sim_error error = { 0 };
+    bind_reader *reader;
+    lists l;
+    assert_true(read_lists(a, "lengths: { value: [3 m, 30 cm], source: s, grade: vendor }\ndelay: never\n",
+                           &l, &reader, &error));
+    assert_int_equal(l.lengths_m.count, 2);
+    assert_near(l.lengths_m.items[0], 3.0, 0);
+    assert_near(l.lengths_m.items[1], 0.3, 1e-12);
+    assert_int_equal(l.counts.count, 0);
+    assert_true(l.delay_ps == SIM_TIME_MAX);
+    assert_string_equal(bind_reader_provenance(reader)->items[0].value, "2 numbers");
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = os_open_memory(&text, &length);
+    bind_write(reader, lists_binds, &l, 0, out);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text,
+                        "lengths: { value: [3 m, 0.3 m], source: \"s\", grade: vendor }\ndelay: never\n");
+    free(text);
+
+    assert_true(read_lists(a, "counts: 7\n", &l, &reader, &error));
+    assert_int_equal(l.lengths_m.count, 1);
+    assert_near(l.lengths_m.items[0], 5.0, 0);
+    assert_int_equal(l.counts.count, 1);
+    assert_near(l.counts.items[0], 7.0, 0);
+    assert_int_equal(l.delay_ps, PS_PER_S);
+    out = os_open_memory(&text, &length);
+    bind_write(reader, lists_binds, &l, 0, out);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "lengths: 5 m\ncounts: 7\ndelay: 1000000000000 ps\n");
+    free(text);
+    arena_destroy(a);
+}
+
+static void lists_of_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const struct refuse_case cases[] = {
+        { "lengths: []\n", 1, 10, "lengths needs at least one number", "" },
+        { "lengths: [3 m, 0 m]\n", 1, 16, "lengths must be above 0", "" },
+        { "lengths: [3 m, 2 km]\n", 1, 16, "lengths must be at most 1.000 km", "" },
+        { "counts: [1, [2]]\n", 1, 13, "counts must be a number, not a list", "" },
+        { "counts: { value: { a: 1 } }\n", 1, 18,
+          "counts must be a number or a list of numbers, not a mapping", "" },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        arena *a = arena_create("test");
+        sim_error error = { 0 };
+        bind_reader *reader;
+        lists l;
+        assert_false(read_lists(a, cases[i].text, &l, &reader, &error));
+        assert_string_equal(error.message, cases[i].message);
+        assert_int_equal(error.line, cases[i].line);
+        assert_int_equal(error.column, cases[i].column);
+        arena_destroy(a);
+    }
+}
+
 // ---- the list of keys
 
 static void collect_key(void *owner, const char *path, const bind_row *row)
@@ -693,7 +778,7 @@ static void keys_are_listed(void **state)
 
 int main(void)
 {
-    enum { REFUSED = ARRAY_COUNT(refuse_cases), PLAIN = 12 };
+    enum { REFUSED = ARRAY_COUNT(refuse_cases), PLAIN = 14 };
     struct CMUnitTest tests[REFUSED + PLAIN] = {
         cmocka_unit_test(every_kind_is_read),
         cmocka_unit_test(defaults_fill_the_rest),
@@ -706,6 +791,8 @@ int main(void)
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(what_was_filled_later_is_written),
         cmocka_unit_test(empty_mappings_are_written),
+        cmocka_unit_test(numbers_and_times_without_end_are_read),
+        cmocka_unit_test(lists_of_numbers_are_refused),
         cmocka_unit_test(keys_are_listed),
     };
     struct CMUnitTest *next = tests + PLAIN;

@@ -3,7 +3,7 @@
 // A GPU's NVLink carries 431.7 GB/s, PCIe to the NIC 53.1 GB/s, the cable of a NIC 48.3 GB/s. Delays: 300.2 ns from GPU to
 // GPU in a node, 281.3 ns between nodes.
 #pragma once
-#include "models/network/topology.h"
+#include "models/network/topology_build.h"
 #include "sim/check.h"
 
 #define SCALE_UP_MBPS UINT64_C(431700000000000)

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Holds the nodes and the fabric against each other: which keys a topology has, and what they ask of one another.
+#include "models/cluster.h"
+#include "sim/words.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+// sim_fail() at the key that filled field.
+#define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(r, &(field_)), __VA_ARGS__)
+
+// ---- which keys there are
+
+#define ON(topology_) (1u << FABRIC_##topology_)
+#define TREES (ON(SINGLE_SWITCH) | ON(FAT_TREE) | ON(SPINE_LEAF) | ON(RAIL_OPTIMIZED) | ON(RAIL_ONLY))
+#define SHAPED (ON(FAT_TREE) | ON(RAIL_OPTIMIZED))
+typedef struct fabric_key_rule {
+    const char *key;
+    size_t has, field, size;
+    uint32_t topologies;
+} fabric_key_rule;
+#define RULE(key_, has_, field_, topologies_)                                                                \
+    {                                                                                                        \
+        key_, offsetof(fabric_def, has.has_), offsetof(fabric_def, field_),                                  \
+            sizeof(((fabric_def *)0)->field_), topologies_                                                   \
+    }
+static const fabric_key_rule rules[] = {
+    RULE("switch", network_switch, network_switch, TREES),
+    RULE("spine_switch", spine_switch, spine_switch, SHAPED | ON(SPINE_LEAF)),
+    RULE("core_switch", core_switch, core_switch, SHAPED),
+    RULE("tiers", tiers, tiers, SHAPED),
+    RULE("oversubscription", oversubscription, oversubscription, SHAPED),
+    RULE("xgft", xgft, xgft, ON(FAT_TREE)),
+    RULE("leaves", leaves, leaves, ON(SPINE_LEAF)),
+    RULE("spines", spines, spines, ON(SPINE_LEAF)),
+    RULE("uplinks", uplinks, uplinks, ON(SPINE_LEAF)),
+    RULE("group", group, group_nodes, ON(RAIL_OPTIMIZED)),
+    RULE("cables", cables, cables, ON(FILE)),
+    RULE("cable", cable, cable_m, TREES),
+    RULE("cable_set", cable_set, cable_set, TREES),
+    RULE("link", link, link, TREES),
+};
+
+static bool is_given(const fabric_def *f, const fabric_key_rule *rule)
+{
+    return *(const bool *)((const char *)f + rule->has);
+}
+
+static bool check_keys(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const char *words[ARRAY_COUNT(rules)];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ARRAY_COUNT(rules); i++)
+        if (rules[i].topologies >> f->topology & 1) words[count++] = rules[i].key;
+    for (uint32_t i = 0; i < ARRAY_COUNT(rules); i++) {
+        char list[256];
+        if (!is_given(f, &rules[i]) || (rules[i].topologies >> f->topology & 1)) continue;
+        sim_fail(error, SIM_EXIT_INPUT,
+                 bind_place_of_sized(r, (const char *)f + rules[i].field, rules[i].size),
+                 "a fabric of topology %s has no \"%s\"", fabric_topology_words[f->topology], rules[i].key);
+        return sim_hint(error, "beside routing and transport it has: %s",
+                        words_list(list, sizeof list, words, count, ARRAY_COUNT(rules)));
+    }
+    return true;
+}
+
+// ---- what they ask of one another
+
+static bool check_xgft(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const tree_numbers *x = &f->xgft;
+    if (!f->has.xgft) return true;
+    if (f->has.tiers || f->has.oversubscription)
+        return REFUSE(*x, "xgft says all that %s would", f->has.tiers ? "tiers" : "oversubscription") ||
+               sim_hint(error, "leave one of them out");
+    if (x->children.count > TIERS_MAX)
+        return REFUSE(x->children, "a tree of %u tiers is not built", x->children.count) ||
+               sim_hint(error, "m: at most %d numbers", TIERS_MAX);
+    if (x->parents.count != x->children.count)
+        return REFUSE(x->parents, "w has %u numbers, but m has %u", x->parents.count, x->children.count) ||
+               sim_hint(error, "one of each for every tier of switches");
+    if (x->cables.count != 1 && x->cables.count != x->children.count)
+        return REFUSE(x->cables, "p has %u numbers, but m has %u", x->cables.count, x->children.count) ||
+               sim_hint(error, "one of each for every tier of switches, or p: 1");
+    return true;
+}
+
+static bool check_switches(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const bool described = f->link.has_rate && f->link.has_delay;
+    const bool ports_matter = (f->topology == FABRIC_FAT_TREE && !f->has.xgft) ||
+                              f->topology == FABRIC_RAIL_OPTIMIZED;
+    if (!f->has.network_switch && (ports_matter || !described))
+        return REFUSE(f->topology, "this fabric needs a switch: its ports%s",
+                      ports_matter ? " decide its shape" : ", rates and delays") ||
+               sim_hint(error, ports_matter ? "switch: qm9700"
+                                            : "switch: qm9700, or link: { rate: 400 Gb/s, delay: 300 ns }");
+    if (!f->has.network_switch && (f->has.spine_switch || f->has.core_switch))
+        return REFUSE(f->topology, "the switches above are given, but not those of the leaves (switch)") ||
+               sim_hint(error, "switch: qm9700");
+    if (f->link.has_delay && (f->has.cable || f->has.cable_set))
+        return REFUSE(f->link, "link.delay stands for all delays, so cables have none") ||
+               sim_hint(error, "leave link.delay or %s out", f->has.cable ? "cable" : "cable_set");
+    if (f->topology == FABRIC_SPINE_LEAF && (!f->has.spines || !f->has.uplinks))
+        return REFUSE(f->topology, "a spine-leaf needs the number of its %s",
+                      f->has.spines ? "uplinks" : "spines") ||
+               sim_hint(error, "spines: 4, uplinks: 32");
+    if (f->topology == FABRIC_FILE && f->cables.count == 0)
+        return REFUSE(f->topology, "a fabric of topology file needs its cables") ||
+               sim_hint(error, "file: cables.csv, with the columns a, b, rate, delay");
+    return true;
+}
+
+static bool check_lists(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    if (f->cable_m.count > TIERS_MAX)
+        return REFUSE(f->cable_m, "there are %u lengths of cable, but at most %d tiers of switches",
+                      f->cable_m.count, TIERS_MAX) ||
+               sim_hint(error, "cable: [NIC to leaf, leaf to spine, spine to core]");
+    if (f->oversubscription.count > TIERS_MAX - 1)
+        return REFUSE(f->oversubscription,
+                      "there are %u oversubscriptions, but at most %d tiers below others",
+                      f->oversubscription.count, TIERS_MAX - 1) ||
+               sim_hint(error, "oversubscription: [of leaves, of spines]");
+    if (!f->has.cable_set) return true;
+    const double reach_m = f->cable_set.kinds.items[f->cable_set.kinds.count - 1].reach_m;
+    for (uint32_t i = 0; i < f->cable_m.count; i++)
+        if (f->cable_m.items[i] > reach_m)
+            return REFUSE(f->cable_m, "no cable of set \"%s\" is %g m long", f->cable_set.name,
+                          f->cable_m.items[i]) ||
+                   sim_hint(error, "cable: at most %g m", reach_m);
+    return true;
+}
+
+static bool check_transport(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    if (!f->has.mtu) return true;
+    if (f->transport == 0)
+        return REFUSE(f->mtu_bytes,
+                      "the NIC's payload_ratio holds for one MTU, which this does not change") ||
+               sim_hint(error, "transport: infiniband, roce or tcp");
+    const uint64_t nearest = transport_nearest_mtu_bytes((transport_kind)(f->transport - 1), f->mtu_bytes);
+    if (nearest == f->mtu_bytes) return true;
+    return REFUSE(f->mtu_bytes, "%s has no packets of %" PRIu64 " bytes", transport_words[f->transport - 1],
+                  f->mtu_bytes) ||
+           sim_hint(error, "mtu: %" PRIu64 " B", nearest);
+}
+
+static bool check_adaptive(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    if (f->routing != ROUTING_ADAPTIVE || f->topology == FABRIC_SINGLE_SWITCH ||
+        f->topology == FABRIC_RAIL_ONLY)
+        return true;
+    if (f->topology == FABRIC_FILE)
+        return REFUSE(f->routing, "adaptive routing is modelled for trees, not for lists of cables") ||
+               sim_hint(error, "routing: static or ecmp");
+    if (f->has.xgft && f->xgft.parents.items[0] > 1)
+        return REFUSE(f->routing, "adaptive routing is modelled for NICs on one leaf; here they have %g",
+                      f->xgft.parents.items[0]) ||
+               sim_hint(error, "routing: static or ecmp");
+    const switch_def *const boxes[] = { &f->network_switch, f->has.spine_switch ? &f->spine_switch : NULL };
+    for (uint32_t i = 0; i < ARRAY_COUNT(boxes); i++) {
+        if (!boxes[i] || boxes[i]->adaptive_ratio > 0.0) continue;
+        return REFUSE(f->routing, "%s%s%s has no adaptive routing",
+                      f->has.network_switch ? "switch \"" : "a fabric without switches",
+                      f->has.network_switch ? boxes[i]->name : "", f->has.network_switch ? "\"" : "") ||
+               sim_hint(error, "routing: static or ecmp, or adaptive_ratio: 0.97 of the switch");
+    }
+    return true;
+}
+
+static bool check_fabric(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    return check_keys(f, r, error) && check_xgft(f, r, error) && check_switches(f, r, error) &&
+           check_lists(f, r, error) && check_transport(f, r, error) && check_adaptive(f, r, error);
+}
+
+// ---- nodes
+
+// Trays on one NVSwitch need no network.
+static bool is_one_domain(const cluster_def *c)
+{
+    const scale_up_def *s = &c->groups[0].node->scale_up;
+    return c->group_count == 1 && s->kind == SCALE_UP_NVSWITCH && s->domain_nodes >= c->groups[0].count;
+}
+
+static bool check_counts(const cluster_def *c, const bind_reader *r, sim_error *error)
+{
+    const uint64_t gpus = cluster_gpus(c);
+    if (gpus <= 1000000) return true;
+    if (c->list.count > 0)
+        return REFUSE(c->list, "%" PRIu64 " GPUs are more than the 1,000,000 that a cluster may have",
+                      gpus) ||
+               sim_hint(error, "fewer nodes");
+    REFUSE(c->nodes, "%u nodes x %u GPUs are more than the 1,000,000 GPUs a cluster may have", c->nodes,
+           c->node.gpus);
+    return sim_hint(error, "nodes: %u", 1000000 / c->node.gpus);
+}
+
+static bool check_nics(const cluster_def *c, const bind_reader *r, sim_error *error)
+{
+    for (uint32_t g = 0; g < c->group_count; g++) {
+        const node_def *node = c->groups[g].node;
+        if (node->nics > 0) continue;
+        REFUSE(node->nics, "node \"%s\" has no NICs, so %u of them cannot be joined", node->name, c->nodes);
+        return sim_hint(error, "nodes: 1");
+    }
+    const fabric_def *f = &c->fabric;
+    const uint64_t nics = (uint64_t)c->nodes * c->node.nics;
+    if (f->topology != FABRIC_SINGLE_SWITCH || c->list.count > 0 || !f->has.network_switch ||
+        nics <= f->network_switch.ports)
+        return true;
+    REFUSE(c->nodes, "%u nodes x %u NICs need %" PRIu64 " ports, but switch \"%s\" has %u", c->nodes,
+           c->node.nics, nics, f->network_switch.name, f->network_switch.ports);
+    return sim_hint(error, "nodes: %u", f->network_switch.ports / c->node.nics);
+}
+
+bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error)
+{
+    const fabric_def *f = &c->fabric;
+    if (!check_counts(c, r, error)) return false;
+    if (f->given && !check_fabric(f, r, error)) return false;
+    if (c->nodes == 1 || (is_one_domain(c) && !f->given)) return true;
+    if (!f->given) {
+        if (c->list.count > 0)
+            REFUSE(c->list, "%u nodes need a fabric", c->nodes);
+        else
+            REFUSE(c->nodes, "%u nodes need a fabric", c->nodes);
+        return sim_hint(error, "fabric: { topology: single-switch, switch: qm9700 }");
+    }
+    return check_nics(c, r, error);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/hardware/limits.h: what definitions may say at most: far beyond any hardware, and well inside what the integers of
+// the fabric hold.
+#pragma once
+
+#define RATE_MAX_Bps 1e15
+#define DELAY_MAX_S 1.0
+#define CABLE_MAX_m 100e3

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/hardware/network_gear.h: NICs, switches, cables and transports as definitions. How they are joined is network/'s.
+#pragma once
+#include "sim/bind.h"
+
+typedef struct nic_def {
+    const char *name;
+    double rate_Bps;      // of the line, per direction
+    double payload_ratio; // share of the line rate that payload gets
+} nic_def;
+
+typedef struct switch_def {
+    const char *name;
+    uint32_t ports;
+    double port_rate_Bps;
+    sim_time delay_ps;     // port to port
+    double adaptive_ratio; // share of its parallel links that adaptive routing fills; 0: it has none
+} switch_def;
+
+typedef struct cable_kind_def { // copper, active copper, optics
+    const char *name;
+    double reach_m;
+    sim_time end_delay_ps; // of the electronics at each end, beside 5 ns per metre
+} cable_kind_def;
+ARRAY_OF(cable_kind_def, cable_kind_array);
+
+typedef struct
+    cable_set_def { // kinds of cable by rising reach: a cable is of the first kind that is long enough
+    const char *name;
+    cable_kind_array kinds;
+} cable_set_def;
+
+extern const bind_row nic_binds[], switch_binds[], cable_set_binds[];
+
+const cable_kind_def *cable_kind_for(const cable_set_def *set,
+                                     double length_m);                // NULL: no kind reaches so far
+sim_time cable_delay_ps(const cable_kind_def *kind, double length_m); // last byte in to last byte out
+
+// What carries payload over a line: headers, gaps and checksums beside it.
+typedef enum transport_kind { TRANSPORT_INFINIBAND, TRANSPORT_ROCE, TRANSPORT_TCP } transport_kind;
+extern const char *const transport_words[]; // "infiniband", "roce", "tcp"; ends with NULL
+uint64_t transport_default_mtu_bytes(transport_kind kind);
+// The nearest MTU that the transport has: 256 to 4096 in powers of two, for TCP any from 576 to 9216.
+uint64_t transport_nearest_mtu_bytes(transport_kind kind, uint64_t mtu_bytes);
+// Share of the line rate that payload gets in a long message; the MTU is one that the transport has.
+double transport_payload_ratio(transport_kind kind, uint64_t mtu_bytes);

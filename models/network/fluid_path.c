@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// From a request to a flow: the links and bundles it crosses, how many times it loads each, its work and its latency.
+//
+// A strand is one connection: an edge, or one of the queue pairs of an edge that goes through the network, with an even part
+// of its bytes, a path of its own and the cap of a queue pair. Of one strand, factors are 1, the work is its bytes, and the
+// latency is the edge's and the delays of its path.
+//
+// A request of several strands is one flow whose strands keep pace, so link l carries S_l bytes (the sum over the strands
+// that cross it) while the flow does its work. The least strand, b bytes, is the unit (but not less than 1/64 of the greatest,
+// so that no factor gets out of hand).
+//     a_l = S_l / b, rounded up to a whole number, down where the excess is at most b / 1024 + 8 bytes per strand
+//     work = S_p / a_p      p: the link that would take longest alone, with the greatest S_p / C_p
+// So a_l counts the unit strands on l: those of a ring, of the rings that share a pair, of queue pairs; each gets as much as a
+// transfer of one strand does. Where sizes are whole multiples of the least to within the tolerance, as with all plans of
+// rings from about 1 KiB a chunk on, nothing is lost but the tolerance. For other sizes a_l is less than 1 too large and
+// never more than 1/1024 (and 8 bytes a strand) too small: a link may seem fuller than it is, by at most the rate of one unit
+// strand, but hardly emptier.
+// Its latency is chosen so that alone it takes what the slowest strand takes on its own, latency and wire together:
+//     T = max over strands of (latency_e + crossings delay_e + W_e) = W + tail       [ps]
+// W: the flow alone   W_e: the links of strand e alone, each with all that the request takes over it
+// for a strand that is faster than the pace may have a longer latency. Exact for a stream alone, which then equals the ideal
+// network unless its edges share links; in traffic that slows only strands below the pace it is early by at most W - W_e.
+#include "models/network/fluid_internal.h"
+
+// ---- strands
+
+typedef struct strand {
+    uint32_t edge, pair, pairs; // which; pairs 0: before the first
+    uint64_t bytes, cap_mBps;   // cap: MAXMIN_NONE if there is none
+    sim_time delay_ps, latency_ps;
+    uint32_t count; // of path
+    bool strays;
+    uint32_t path[TOPOLOGY_PATH_MAX];
+} strand;
+
+static bool same_path(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count)
+{
+    return a_count == b_count && memcmp(a, b, a_count * sizeof *a) == 0;
+}
+
+// The path that routing gives now. When none leads there, the one of a healthy fabric, on which the flow then waits.
+static void find_route(const network *n, const network_edge *edge, strand *s)
+{
+    const fluid_network *f = n->state;
+    s->strays = false;
+    s->count = route_find(n->topology, f->fabric, edge->from, edge->to, s->pair, s->path);
+    if (fabric_avoided_count(f->fabric) > 0) {
+        uint32_t healthy[TOPOLOGY_PATH_MAX];
+        uint32_t count = route_find(n->topology, NULL, edge->from, edge->to, s->pair, healthy);
+        s->strays = s->count == ROUTE_NONE || !same_path(s->path, s->count, healthy, count);
+        if (s->count == ROUTE_NONE) {
+            s->count = count;
+            memcpy(s->path, healthy, count * sizeof *healthy);
+        }
+    }
+    SIM_ASSERT(s->count > 0 && s->count <= TOPOLOGY_PATH_MAX);
+}
+
+static const topology_link *link_of(const topology *t, uint32_t link_or_bundle)
+{
+    if (link_or_bundle < topology_link_count(t)) return topology_link_at(t, link_or_bundle);
+    return topology_link_at(t, topology_bundle_members(t, link_or_bundle).first); // they are all alike
+}
+
+static bool crosses_network(const network *n, const strand *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (link_of(n->topology, s->path[i])->class == LINK_NETWORK) return true;
+    return false;
+}
+
+// The delay of its path, and with it the latency of the edge.
+static void add_latency(const network *n, const transfer *t, const network_edge *edge, strand *s)
+{
+    s->delay_ps = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        s->delay_ps += link_of(n->topology, s->path[i])->delay_ps;
+    const __int128 latency_ps = edge->latency_ps + (__int128)t->delay_crossings * s->delay_ps;
+    SIM_ASSERT(latency_ps <= SIM_TIME_MAX / 2); // the horizon
+    s->latency_ps = (sim_time)latency_ps;
+}
+
+// Of each strand of an edge: its part of the request's, and what a queue pair carries.
+static uint64_t cap_of(const fabric_policy *policy, const transfer *t, const strand *s, bool networked)
+{
+    uint64_t cap_mBps = t->rate_cap_mBps > 0 ? t->rate_cap_mBps / s->pairs : MAXMIN_NONE;
+    if (networked && policy->queue_pair_cap_mBps > 0 && policy->queue_pair_cap_mBps < cap_mBps)
+        cap_mBps = policy->queue_pair_cap_mBps;
+    return cap_mBps > 0 ? cap_mBps : 1;
+}
+
+// From {0} through all strands of the request, by edge and queue pair; false at the end.
+static bool next_strand(const network *n, const transfer *t, strand *s)
+{
+    const fabric_policy *policy = topology_policy(n->topology);
+    if (s->pair + 1 < s->pairs) {
+        s->pair++;
+    } else {
+        if (s->pairs > 0) s->edge++;
+        if (s->edge == t->edge_count) return false;
+        s->pair = 0;
+        s->pairs = 1;
+    }
+    const network_edge *edge = &network_edges(n, t)[s->edge];
+    find_route(n, edge, s);
+    const uint32_t wanted = t->queue_pairs > policy->queue_pairs ? t->queue_pairs : policy->queue_pairs;
+    const bool networked = (wanted > 1 || policy->queue_pair_cap_mBps > 0) && crosses_network(n, s);
+    if (networked) s->pairs = wanted;
+    s->bytes = edge->bytes / s->pairs + (s->pair < edge->bytes % s->pairs);
+    s->cap_mBps = cap_of(policy, t, s, networked);
+    add_latency(n, t, edge, s);
+    return true;
+}
+
+// ---- one strand
+
+static fluid_work work_of(uint64_t bytes)
+{
+    return (fluid_work)bytes * FLUID_WORK_PER_BYTE;
+}
+
+static fluid_demand demand_of_one(network *n, const strand *s)
+{
+    fluid_network *f = n->state;
+    array_clear(&f->path);
+    array_reserve(&f->path, n->arena, s->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        f->path.items[i] = (fluid_crossing){ .link = s->path[i], .factor = 1, .bytes = s->bytes };
+    f->path.count = s->count;
+    return (fluid_demand){ .work = work_of(s->bytes),
+                           .pace_bytes = s->bytes,
+                           .cap_mBps = s->cap_mBps,
+                           .delay_ps = s->delay_ps,
+                           .tail_ps = s->latency_ps,
+                           .strays = s->strays };
+}
+
+// ---- several strands
+
+// Half of the clock at most: what takes longer does not end, whatever its latency.
+static sim_time wire_ps(fluid_work work, uint64_t rate_mBps)
+{
+    const fluid_work time_ps = (work + rate_mBps - 1) / rate_mBps, most_ps = SIM_TIME_MAX / 2;
+    return (sim_time)(time_ps < most_ps ? time_ps : most_ps);
+}
+
+static void path_add(network *n, uint32_t link, uint64_t bytes)
+{
+    fluid_network *f = n->state;
+    if (f->place_of_link[link] == 0) {
+        array_push(&f->path, n->arena)->link = link;
+        f->place_of_link[link] = f->path.count;
+    }
+    fluid_crossing *crossing = &f->path.items[f->place_of_link[link] - 1];
+    SIM_ASSERT(bytes <= UINT64_MAX - crossing->bytes);
+    crossing->factor++;
+    crossing->bytes += bytes;
+}
+
+// Lays all strands on the path. The unit: the bytes of the least that has any, or 1/64 of the greatest.
+static uint64_t lay_strands(network *n, const transfer *t)
+{
+    enum { UNITS_MAX = 64 };
+    uint64_t least = UINT64_MAX, greatest = 0;
+    for (strand s = { 0 }; next_strand(n, t, &s);) {
+        if (s.bytes == 0) continue;
+        if (s.bytes > greatest) greatest = s.bytes;
+        if (s.bytes < least) least = s.bytes;
+        for (uint32_t i = 0; i < s.count; i++)
+            path_add(n, s.path[i], s.bytes);
+    }
+    uint64_t part = greatest / UNITS_MAX + (greatest % UNITS_MAX > 0);
+    return least > part ? least : part;
+}
+
+static uint32_t units_in(uint64_t bytes, uint64_t unit_bytes, uint32_t strands)
+{
+    uint64_t units = bytes / unit_bytes, rest = bytes % unit_bytes;
+    units += rest > unit_bytes / 1024 + (uint64_t)8 * strands;
+    if (units == 0) units = 1;
+    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+}
+
+// The place in the path of the link that would take longest alone; ties: the least id, whatever the order of the edges.
+static uint32_t pace_link(const network *n)
+{
+    const fluid_network *f = n->state;
+    uint32_t pace = 0;
+    for (uint32_t i = 1; i < f->path.count; i++) {
+        const fluid_crossing *a = &f->path.items[pace], *b = &f->path.items[i];
+        fluid_work of_a = (fluid_work)a->bytes * topology_rate_mBps(n->topology, b->link),
+                   of_b = (fluid_work)b->bytes * topology_rate_mBps(n->topology, a->link);
+        if (of_b > of_a || (of_b == of_a && b->link < a->link)) pace = i;
+    }
+    return pace;
+}
+
+static sim_time strand_wire_ps(const network *n, const strand *s)
+{
+    const fluid_network *f = n->state;
+    sim_time longest_ps = 0;
+    if (s->bytes == 0) return 0;
+    if (s->cap_mBps != MAXMIN_NONE) longest_ps = wire_ps(work_of(s->bytes), s->cap_mBps);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const fluid_crossing *crossing = &f->path.items[f->place_of_link[s->path[i]] - 1];
+        sim_time time_ps = wire_ps(work_of(crossing->bytes), topology_rate_mBps(n->topology, s->path[i]));
+        if (time_ps > longest_ps) longest_ps = time_ps;
+    }
+    return longest_ps;
+}
+
+static sim_time flow_wire_ps(const network *n, const fluid_demand *demand)
+{
+    const fluid_network *f = n->state;
+    uint64_t rate_mBps = demand->cap_mBps;
+    for (uint32_t i = 0; i < f->path.count; i++) {
+        const fluid_crossing *crossing = &f->path.items[i];
+        uint64_t of_link = topology_rate_mBps(n->topology, crossing->link) / crossing->factor;
+        if (of_link < rate_mBps) rate_mBps = of_link;
+    }
+    return wire_ps(demand->work, rate_mBps > 0 ? rate_mBps : 1);
+}
+
+// The cap of the unit, the tail, and whether any strand strays.
+static void add_limits(const network *n, const transfer *t, uint64_t unit_bytes, fluid_demand *demand)
+{
+    sim_time longest_ps = 0;
+    for (strand s = { 0 }; next_strand(n, t, &s);) {
+        const sim_time own_ps = strand_wire_ps(n, &s);
+        if (s.latency_ps + own_ps > longest_ps) longest_ps = s.latency_ps + own_ps;
+        if (s.delay_ps > demand->delay_ps) demand->delay_ps = s.delay_ps;
+        demand->strays |= s.strays;
+        if (s.bytes == 0 || s.cap_mBps == MAXMIN_NONE) continue;
+        const uint64_t cap_mBps = s.cap_mBps / units_in(s.bytes, unit_bytes, 1);
+        if (cap_mBps < demand->cap_mBps) demand->cap_mBps = cap_mBps > 0 ? cap_mBps : 1;
+    }
+    const sim_time together_ps = flow_wire_ps(n, demand);
+    demand->tail_ps = longest_ps > together_ps ? longest_ps - together_ps : 0;
+}
+
+static fluid_demand demand_of_many(network *n, const transfer *t)
+{
+    fluid_network *f = n->state;
+    fluid_demand demand = { .cap_mBps = MAXMIN_NONE };
+    array_clear(&f->path);
+    const uint64_t unit_bytes = lay_strands(n, t);
+    if (f->path.count > 0) {
+        for (uint32_t i = 0; i < f->path.count; i++) // strands were counted in the factor
+            f->path.items[i].factor = units_in(f->path.items[i].bytes, unit_bytes, f->path.items[i].factor);
+        const fluid_crossing *p = &f->path.items[pace_link(n)];
+        demand.work = (work_of(p->bytes) + p->factor - 1) / p->factor;
+        demand.pace_bytes = p->bytes / p->factor + (p->bytes % p->factor > 0);
+    }
+    add_limits(n, t, unit_bytes, &demand);
+    for (uint32_t i = 0; i < f->path.count; i++)
+        f->place_of_link[f->path.items[i].link] = 0;
+    return demand;
+}
+
+fluid_demand fluid_find_path(network *n, uint32_t slot)
+{
+    const transfer *t = &n->transfers.items[slot];
+    strand first = { 0 };
+    if (t->edge_count == 1 && next_strand(n, t, &first) && first.pairs == 1) return demand_of_one(n, &first);
+    return demand_of_many(n, t);
+}
+
+// ---- blocks of crossings: as those of edges (network.c)
+
+static uint32_t block_size_of(uint32_t count)
+{
+    uint32_t size = 0;
+    while ((UINT32_C(1) << size) < count)
+        size++;
+    return size;
+}
+
+void fluid_store_path(network *n, uint32_t slot)
+{
+    fluid_network *f = n->state;
+    fluid_flow *flow = &f->flows.items[slot];
+    uint32_t count = f->path.count, size = block_size_of(count), block = f->free_blocks[size];
+    if (block == NO_ID) {
+        block = f->pool.count;
+        array_reserve(&f->pool, n->arena, UINT32_C(1) << size);
+        f->pool.count += UINT32_C(1) << size;
+    } else {
+        f->free_blocks[size] = f->pool.items[block].link;
+    }
+    memcpy(&f->pool.items[block], f->path.items, count * sizeof *f->path.items);
+    flow->crossings = block;
+    flow->crossing_count = count;
+}
+
+void fluid_forget_path(network *n, uint32_t slot)
+{
+    fluid_network *f = n->state;
+    const fluid_flow *flow = &f->flows.items[slot];
+    uint32_t size = block_size_of(flow->crossing_count);
+    f->pool.items[flow->crossings].link = f->free_blocks[size];
+    f->free_blocks[size] = flow->crossings;
+}
+
+bool fluid_path_is_same(const network *n, uint32_t slot)
+{
+    const fluid_network *f = n->state;
+    const fluid_flow *flow = &f->flows.items[slot];
+    const fluid_crossing *stored = &f->pool.items[flow->crossings];
+    if (f->path.count != flow->crossing_count) return false;
+    for (uint32_t i = 0; i < flow->crossing_count; i++)
+        if (stored[i].link != f->path.items[i].link || stored[i].factor != f->path.items[i].factor)
+            return false;
+    return true;
+}
+
+// ---- in and out of the solver
+
+void fluid_enter(network *n, uint32_t slot)
+{
+    fluid_network *f = n->state;
+    const transfer *t = &n->transfers.items[slot];
+    fluid_flow *flow = &f->flows.items[slot];
+    const fluid_crossing *crossings = &f->pool.items[flow->crossings];
+    array_clear(&f->links_of_path);
+    array_clear(&f->factors_of_path);
+    array_reserve(&f->links_of_path, n->arena, flow->crossing_count);
+    array_reserve(&f->factors_of_path, n->arena, flow->crossing_count);
+    for (uint32_t i = 0; i < flow->crossing_count; i++) {
+        f->links_of_path.items[i] = crossings[i].link;
+        f->factors_of_path.items[i] = crossings[i].factor;
+    }
+    // The level of a cap is rounded down: not to nothing.
+    const uint64_t cap_mBps = flow->cap_mBps < t->weight ? t->weight : flow->cap_mBps;
+    flow->solver_flow = maxmin_arrive(f->solver, &(maxmin_demand){ .links = f->links_of_path.items,
+                                                                   .factors = f->factors_of_path.items,
+                                                                   .hops = flow->crossing_count,
+                                                                   .weight = t->weight,
+                                                                   .cap = cap_mBps });
+    while (f->slot_of_flow.count <= flow->solver_flow)
+        array_push(&f->slot_of_flow, n->arena);
+    f->slot_of_flow.items[flow->solver_flow] = slot;
+    fluid_settle_later(n);
+}
+
+void fluid_leave(network *n, uint32_t slot)
+{
+    fluid_network *f = n->state;
+    fluid_flow *flow = &f->flows.items[slot];
+    maxmin_depart(f->solver, flow->solver_flow);
+    flow->solver_flow = NO_ID;
+    fluid_settle_later(n);
+}
