@@ -144,24 +144,47 @@ static bool add_default_parts(arena *a, document *doc, sim_error *error)
     return document_set(a, doc, "network.collectives=nccl-2.30", error);
 }
 
+// "model.layers=16" reaches into "model: llama3-8b".
+static bool is_part(const void *rows, const char *path, size_t length)
+{
+    const bind_row *row = bind_find_path(rows, path, length);
+    return row && row->type == BIND_TYPE_PART;
+}
+
+// Default parts come before the settings, which may reach into them, and after, for those that replace "network" whole.
+static bool read_document(arena *a, const char *path, const char *const *sets, uint32_t set_count,
+                          document *out, sim_error *error)
+{
+    if (!document_load(a, path, out, error)) return false;
+    if (out->root->kind == DOC_MAPPING && !add_default_parts(a, out, error)) return false;
+    for (uint32_t i = 0; i < set_count; i++)
+        if (!document_set_opening(a, out, sets[i], is_part, scenario_binds, error)) return false;
+    return out->root->kind != DOC_MAPPING || add_default_parts(a, out, error);
+}
+
+static bool load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                 uint32_t set_count, bool may_miss, scenario *out, sim_error *error)
+{
+    memset(out, 0, sizeof(*out));
+    if (!read_document(a, path, sets, set_count, &out->document, error)) return false;
+    out->file = arena_text(a, path);
+    out->reader = bind_reader_create(a, part_read, (void *)parts);
+    if (may_miss) bind_reader_allow_missing(out->reader);
+    return bind_read(out->reader, scenario_binds, out->document.root, "", out, error);
+}
+
+bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                  uint32_t set_count, sim_error *error)
+{
+    return load(a, parts, path, sets, set_count, true, arena_new(a, scenario), error);
+}
+
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error)
 {
-    memset(out, 0, sizeof(*out));
-    document doc;
-    if (!document_load(a, path, &doc, error)) return false;
-    for (uint32_t i = 0; i < set_count; i++)
-        if (!document_set(a, &doc, sets[i], error)) return false;
-    if (doc.root->kind == DOC_MAPPING && !add_default_parts(a, &doc, error)) return false;
-
-    bind_reader *reader = bind_reader_create(a, part_read, (void *)parts);
-    if (!bind_read(reader, scenario_binds, doc.root, "", out, error)) return false;
-    if (!node_check(&out->cluster.node, reader, error)) return false;
-    if (out->has_model && !llm_complete(&out->model, reader, error)) return false;
-    out->file = arena_text(a, path);
-    out->document = doc;
-    out->reader = reader;
-    return true;
+    return load(a, parts, path, sets, set_count, false, out, error) &&
+           node_check(&out->cluster.node, out->reader, error) &&
+           (!out->has_model || llm_complete(&out->model, out->reader, error));
 }
 
 typedef struct text_stream {
