@@ -24,7 +24,7 @@ bool catalogue_find(arena *a, const char *given, catalogue *out, sim_error *erro
         if (use_directory(a, given, out)) return true;
         sim_fail(error, SIM_EXIT_INPUT, NULL, "the catalogue \"%s\" is not a directory", given);
         return sim_hint(error,
-                        "--catalogue wants a directory that holds gpus, nodes, nics, switches, cables, llms, "
+                        "a catalogue is a directory that holds gpus, nodes, nics, switches, cables, llms, "
                         "collectives");
     }
     const char *variable = getenv("WINDTUNNEL_CATALOGUE");
@@ -41,7 +41,7 @@ bool catalogue_find(arena *a, const char *given, catalogue *out, sim_error *erro
     if (use_directory(a, WINDTUNNEL_SOURCE_CATALOGUE, out)) return true;
     sim_fail(error, SIM_EXIT_INPUT, NULL, "there is no catalogue: neither \"%s\" nor \"%s\" is a directory",
              installed, WINDTUNNEL_SOURCE_CATALOGUE);
-    return sim_hint(error, "--catalogue DIR or WINDTUNNEL_CATALOGUE says where it is");
+    return sim_hint(error, "give its directory, by --catalogue to the program, or set WINDTUNNEL_CATALOGUE");
 }
 
 int catalogue_names(arena *a, const catalogue *c, const char *folder, const char ***names)

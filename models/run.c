@@ -23,13 +23,28 @@ typedef struct run_context {
     jmp_buf escape;
 } run_context;
 
+typedef bool run_act(run_context *c, bool job_wanted); // what one call of this interface does
+
 // ---- Before the clock starts: nothing has been written yet ----
+
+static bool find_catalogue(run_context *c)
+{
+    return catalogue_find(c->result->arena, c->options->catalogue_path, &c->catalogue, c->error);
+}
+
+static bool try_scenario(run_context *c, bool job_wanted)
+{
+    (void)job_wanted; // nothing is wanted yet
+    const run_options *o = c->options;
+    return find_catalogue(c) &&
+           scenario_try(c->result->arena, &c->catalogue, o->scenario_path, o->sets, o->set_count, c->error);
+}
 
 static bool read_scenario(run_context *c, bool job_wanted)
 {
     const run_options *o = c->options;
     arena *a = c->result->arena;
-    if (!catalogue_find(a, o->catalogue_path, &c->catalogue, c->error)) return false;
+    if (!find_catalogue(c)) return false;
     c->scenario = arena_new(a, scenario);
     if (!scenario_load(a, &c->catalogue, o->scenario_path, o->sets, o->set_count, c->scenario, c->error))
         return false;
@@ -117,6 +132,15 @@ static bool check_output_is_not_input(run_context *c)
     return true;
 }
 
+// What else the caller's user may do, behind the hint there is.
+static bool add_hint(run_context *c, const char *more)
+{
+    char known[sizeof c->error->hint];
+    if (!more) return false;
+    snprintf(known, sizeof known, "%s", c->error->hint);
+    return sim_hint(c->error, "%s; %s", known, more);
+}
+
 // The last thing that can be refused is the output; from here on a database exists.
 static bool open_output(run_context *c)
 {
@@ -125,10 +149,12 @@ static bool open_output(run_context *c)
         if (!check_output_is_not_input(c)) return false;
         const trace_level level = (trace_level)c->scenario->run.trace;
         const trace_estimate estimate = recorder_estimate(c->world);
-        if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error)) return false;
+        if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error))
+            return add_hint(c, c->options->hints.trace_anyway);
         const char *resolved = scenario_resolved(c->scenario, a, c->error);
         if (!resolved) return false;
-        const trace_options options = tables_options(c->options->output_path, c->options->force, level);
+        trace_options options = tables_options(c->options->output_path, c->options->force, level);
+        options.force_hint = c->options->hints.force;
         c->trace = trace_open(a, &options, c->error);
         if (!c->trace) return false;
         c->tables = tables_create(a, c->trace);
@@ -274,10 +300,10 @@ static bool close_output(run_context *c)
     return false;
 }
 
-static bool execute(run_context *c)
+static bool execute(run_context *c, bool job_wanted)
 {
     c->result->state = RUN_FAILED;
-    if (!read_scenario(c, true) || !build_world(c) || !open_output(c)) return false;
+    if (!read_scenario(c, job_wanted) || !build_world(c) || !open_output(c)) return false;
     const bool played = play(c);
     c->result->wall_s = os_wall_s() - c->start_wall_s;
     c->result->cpu_s = os_cpu_s() - c->start_cpu_s;
@@ -308,19 +334,20 @@ static bool out_of_memory(run_context *c)
     return false;
 }
 
-// The functions that set the escape change no variable of their own afterwards, so none can be lost by the jump.
-static bool execute_guarded(run_context *c)
+static bool check(run_context *c, bool job_wanted)
 {
-    if (setjmp(c->escape)) return out_of_memory(c);
-    arena_set_escape(c->result->arena, &c->escape);
-    return execute(c);
+    if (!read_scenario(c, job_wanted)) return false;
+    if (c->scenario->has_model) return build_world(c);
+    return world_build_fabric(c->result->arena, c->scenario, c->error) != NULL;
 }
 
-static bool read_guarded(run_context *c, bool job_wanted)
+// What is done may run out of memory at any allocation. The functions that set the escape change no variable of their own
+// afterwards, so none can be lost by the jump.
+static bool guarded(run_context *c, run_act *act, bool job_wanted)
 {
     if (setjmp(c->escape)) return out_of_memory(c);
     arena_set_escape(c->result->arena, &c->escape);
-    return read_scenario(c, job_wanted);
+    return act(c, job_wanted);
 }
 
 static bool begin(run_context *c, const run_options *options, run_result *result, sim_error *error)
@@ -337,22 +364,37 @@ static bool begin(run_context *c, const run_options *options, run_result *result
     return true;
 }
 
-bool run_load(const run_options *options, bool job_wanted, run_result *result, sim_error *error)
+static bool do_guarded(const run_options *options, run_act *act, bool job_wanted, run_result *result,
+                       sim_error *error)
 {
     run_context c;
     if (!begin(&c, options, result, error)) return false;
-    const bool good = read_guarded(&c, job_wanted);
+    const bool good = guarded(&c, act, job_wanted);
     arena_set_escape(result->arena, NULL);
     return good;
 }
 
+bool run_try(const run_options *options, sim_error *error)
+{
+    run_result result;
+    const bool good = do_guarded(options, try_scenario, false, &result, error);
+    run_free(&result);
+    return good;
+}
+
+bool run_load(const run_options *options, bool job_wanted, run_result *result, sim_error *error)
+{
+    return do_guarded(options, read_scenario, job_wanted, result, error);
+}
+
+bool run_check(const run_options *options, bool job_wanted, run_result *result, sim_error *error)
+{
+    return do_guarded(options, check, job_wanted, result, error);
+}
+
 bool run_execute(const run_options *options, run_result *result, sim_error *error)
 {
-    run_context c;
-    if (!begin(&c, options, result, error)) return false;
-    const bool good = execute_guarded(&c);
-    arena_set_escape(result->arena, NULL);
-    return good;
+    return do_guarded(options, execute, true, result, error);
 }
 
 void run_free(run_result *result)

@@ -10,6 +10,12 @@ typedef struct run_progress {
     double wall_s; // since the start of the run
 } run_progress;
 
+// What the user of the caller can do about a refusal, beside changing the scenario. NULL: nothing.
+typedef struct run_hints {
+    const char *force;        // where an output exists already: "--force replaces it"
+    const char *trace_anyway; // where the trace is too large: "--trace-anyway writes them all"
+} run_hints;
+
 typedef struct run_options {
     const char *scenario_path;
     const char *const *sets; // "path=value"
@@ -18,10 +24,11 @@ typedef struct run_options {
     const char *output_path;    // NULL: no database
     bool force;                 // replace an existing database
     bool trace_anyway;          // write more than the estimate allows
-    const char *arguments;      // as the user typed them, for run_env; NULL: unknown
-    queue_kind queue;           // for tests: the result is the same
-    bool reverse_phases;        // for tests: the result is the same
-    uint64_t fail_allocation;   // for tests: this allocation of the run's arena fails; 0: none
+    run_hints hints;
+    const char *arguments;    // as the user typed them, for run_env; NULL: unknown
+    queue_kind queue;         // for tests: the result is the same
+    bool reverse_phases;      // for tests: the result is the same
+    uint64_t fail_allocation; // for tests: this allocation of the run's arena fails; 0: none
     // Asked now and then, and after every step; false stops the run at the end of the current instant. NULL: never.
     bool (*progress)(void *owner, const run_progress *progress);
     void *owner;
@@ -63,6 +70,11 @@ typedef struct run_result {
 // Reads and checks a scenario without playing it; result->scenario and ->arena are set as far as it got.
 // job_wanted: a scenario with only "cluster:" is refused.
 bool run_load(const run_options *options, bool job_wanted, run_result *result, sim_error *error);
+// Reads a scenario that is still being put together: only syntax, keys, units and ranges are checked (scenario_try()).
+bool run_try(const run_options *options, sim_error *error);
+// Everything that run_execute() does before the clock starts, but for the output: what a run would refuse is refused here.
+// A cluster without a job passes unless job_wanted; its fabric is built, and result->world stays NULL.
+bool run_check(const run_options *options, bool job_wanted, run_result *result, sim_error *error);
 // The whole run. Returns false with error when it was refused or failed (error->exit_code), true when it is done or was
 // cancelled (state; exit code 130). The result is valid in every case until run_free().
 bool run_execute(const run_options *options, run_result *result, sim_error *error);

@@ -12,7 +12,6 @@ static const char *const attention_words[] = { "flash", "unfused", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
-
 static const bind_row plan_binds[] = {
     BIND_U32(plan_def, tensor, "tensor", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_NOTE("tensor-parallel size; 1 is modelled")),
@@ -122,9 +121,10 @@ const bind_row scenario_binds[] = {
     BIND_END,
 };
 
-// The same table for a cluster whose nodes are a list.
-static const bind_row *list_rows(arena *a)
+// Of a cluster whose nodes are a list the same table, but for them.
+static const bind_row *rows_of(arena *a, const document *doc)
 {
+    if (!cluster_is_list(doc)) return scenario_binds;
     bind_row *rows = arena_array(a, bind_row, ARRAY_COUNT(scenario_binds));
     memcpy(rows, scenario_binds, sizeof scenario_binds);
     for (bind_row *row = rows; row->type != BIND_TYPE_END; row++)
@@ -140,29 +140,49 @@ static bool add_default_parts(arena *a, document *doc, sim_error *error)
     return document_set(a, doc, "network.collectives=nccl-2.30", error);
 }
 
+// "model.layers=16" reaches into "model: llama3-8b".
+static bool is_part(const void *rows, const char *path, size_t length)
+{
+    const bind_row *row = bind_find_path(rows, path, length);
+    return row && row->type == BIND_TYPE_PART;
+}
+
+// Default parts come before the settings, which may reach into them, and after, for those that replace "network" whole.
+static bool read_document(arena *a, const char *path, const char *const *sets, uint32_t set_count,
+                          document *out, sim_error *error)
+{
+    if (!document_load(a, path, out, error)) return false;
+    if (out->root->kind == DOC_MAPPING && !add_default_parts(a, out, error)) return false;
+    for (uint32_t i = 0; i < set_count; i++)
+        if (!document_set_opening(a, out, sets[i], is_part, rows_of(a, out), error)) return false;
+    return out->root->kind != DOC_MAPPING ||
+           (add_default_parts(a, out, error) && cluster_prepare(a, out, error));
+}
+
+static bool load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                 uint32_t set_count, bool may_miss, scenario *out, sim_error *error)
+{
+    memset(out, 0, sizeof(*out));
+    if (!read_document(a, path, sets, set_count, &out->document, error)) return false;
+    out->file = arena_text(a, path);
+    out->reader = bind_reader_create(a, part_read, (void *)parts);
+    if (may_miss) bind_reader_allow_missing(out->reader);
+    out->rows = rows_of(a, &out->document);
+    return bind_read(out->reader, out->rows, out->document.root, "", out, error);
+}
+
+bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                  uint32_t set_count, sim_error *error)
+{
+    return load(a, parts, path, sets, set_count, true, arena_new(a, scenario), error);
+}
+
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error)
 {
-    memset(out, 0, sizeof(*out));
-    document doc;
-    if (!document_load(a, path, &doc, error)) return false;
-    for (uint32_t i = 0; i < set_count; i++)
-        if (!document_set(a, &doc, sets[i], error)) return false;
-    if (doc.root->kind == DOC_MAPPING &&
-        (!add_default_parts(a, &doc, error) || !cluster_prepare(a, &doc, error)))
-        return false;
-
-    bind_reader *reader = bind_reader_create(a, part_read, (void *)parts);
-    const bool list = cluster_is_list(&doc);
-    out->rows = list ? list_rows(a) : scenario_binds;
-    if (!bind_read(reader, out->rows, doc.root, "", out, error) ||
-        !cluster_complete(a, &out->cluster, list, reader, error))
-        return false;
-    if (out->has_model && !llm_complete(&out->model, reader, error)) return false;
-    out->file = arena_text(a, path);
-    out->document = doc;
-    out->reader = reader;
-    return true;
+    return load(a, parts, path, sets, set_count, false, out, error) &&
+           cluster_complete(a, &out->cluster, cluster_is_list(&out->document), out->reader, error) &&
+           (!out->has_model || llm_complete(&out->model, out->reader, error));
 }
 
 typedef struct text_stream {

@@ -71,6 +71,9 @@ typedef struct scenario {
 extern const bind_row scenario_binds[];
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error);
+// Would it load, but for what belongs together? Syntax, keys, units and ranges are checked; keys may be missing yet.
+bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+                  uint32_t set_count, sim_error *error);
 // scenario_check.c: fills what follows from other keys (data, gpus, sequence_length) and refuses what cannot be played.
 // A scenario with only "cluster:" is a fabric alone and passes unless job_wanted.
 bool scenario_check(scenario *s, bool job_wanted, sim_error *error);

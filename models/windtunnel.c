@@ -42,18 +42,16 @@ static run_options options_of(const windtunnel *w)
         .sets = w->sets.items,
         .set_count = w->sets.count,
         .catalogue_path = w->catalogue_path,
+        .hints = { .force = "remove it first, or write to another file" },
     };
 }
 
-// Reads the scenario with its settings, to see whether they hold.
+// Reads the scenario with its settings, to see whether they can be understood.
 static bool try_load(const windtunnel *w, windtunnel_error *error)
 {
     const run_options options = options_of(w);
-    run_result result;
     sim_error failure = { 0 };
-    const bool good = run_load(&options, true, &result, &failure);
-    run_free(&result);
-    return good || give_error(&failure, error);
+    return run_try(&options, &failure) || give_error(&failure, error);
 }
 
 static bool give_out_of_memory(windtunnel_error *error)
@@ -110,6 +108,17 @@ bool windtunnel_set(windtunnel *w, const char *assignment, windtunnel_error *err
     if (try_load(w, error)) return true;
     w->sets.count--;
     return false;
+}
+
+bool windtunnel_check(const windtunnel *w, windtunnel_error *error)
+{
+    const run_options options = options_of(w);
+    run_result result;
+    sim_error failure = { 0 };
+    if (error) *error = (windtunnel_error){ 0 };
+    const bool good = run_check(&options, true, &result, &failure);
+    run_free(&result);
+    return good || give_error(&failure, error);
 }
 
 static bool on_progress(void *owner, const run_progress *progress)

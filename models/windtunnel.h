@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // windtunnel.h: Windtunnel for other programs. Load a scenario, change keys, run it with a progress callback that can stop
 // it, ask for the summary, free it. Errors are values; nothing is printed and nothing exits. Several simulations may live
-// in one process, each used by one thread at a time.
+// in one process, each used by one thread at a time. An installed library is linked by what pkg-config knows:
+//
+//     cc program.c $(pkg-config --cflags --libs windtunnel)
 //
 //     windtunnel_error error;
 //     windtunnel *w = windtunnel_load("scenario.yaml", NULL, &error);
@@ -26,9 +28,15 @@ typedef struct windtunnel_error {
 } windtunnel_error;
 
 // Reads the scenario. catalogue: the folder of the catalogue, or NULL to find it. NULL and error when it is refused.
+// Loading and setting check each key by itself: syntax, known keys and names of parts, units, ranges. What belongs together
+// is checked by windtunnel_check() and by a run, so that keys which depend on one another can be set one after another, and
+// a file that lacks keys (a cluster without a model) can be completed by settings.
 windtunnel *windtunnel_load(const char *scenario_path, const char *catalogue, windtunnel_error *error);
-// Overrides a key: "plan.data=4". Refused settings change nothing.
+// Overrides a key: "plan.data=4". Refused settings change nothing. Errors call the text of a setting "--set".
 bool windtunnel_set(windtunnel *w, const char *assignment, windtunnel_error *error);
+// Refuses what a run would refuse, but for its output: keys that are missing or contradict each other, what is not modelled,
+// a job that does not fit into memory.
+bool windtunnel_check(const windtunnel *w, windtunnel_error *error);
 
 // Called now and then and after each step; false stops the run, which then counts as cancelled.
 typedef bool windtunnel_progress(void *owner, uint32_t steps_done, uint32_t steps);

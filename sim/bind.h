@@ -165,6 +165,8 @@ const char *bind_grade_name(bind_grade grade); // "measured", "vendor", "assumed
 
 // part may be NULL: then a part is always a mapping.
 bind_reader *bind_reader_create(arena *a, bind_part_reader *part, void *owner);
+// A document that is still being put together: required keys may be missing, what is there is checked all the same.
+void bind_reader_allow_missing(bind_reader *r);
 void *bind_reader_owner(const bind_reader *r);
 arena *bind_reader_arena(const bind_reader *r);
 const bind_provenance_array *bind_reader_provenance(const bind_reader *r);
@@ -189,6 +191,8 @@ void bind_write(const bind_reader *r, const bind_row *rows, const void *value, i
 // Of tables: the row of a key, NULL: there is none (rows may be NULL); whether a type carries a source; whether a key is
 // "source" or "grade".
 const bind_row *bind_find_row(const bind_row *rows, const char *key);
+// The row of a path of keys ("cluster.node.gpu", "jobs[3].model"; its first length bytes); NULL: there is none.
+const bind_row *bind_find_path(const bind_row *rows, const char *path, size_t length);
 bool bind_is_number(bind_type type);
 bool bind_is_origin_key(const char *key);
 // Calls back for every key with its full path ("cluster.node.gpu.memory"; "[]" behind a list), in table order, depth first.

@@ -29,7 +29,8 @@ struct bind_reader {
     arena *arena;
     bind_part_reader *part;
     void *owner;
-    bind_scope scope; // of the part that is being read
+    bool allows_missing; // required keys may be missing
+    bind_scope scope;    // of the part that is being read
     bind_provenance_array provenance;
     bind_record_array records;
     map *latest; // address to the index of its latest record; only looked up, never walked

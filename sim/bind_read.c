@@ -13,6 +13,22 @@ const bind_row *bind_find_row(const bind_row *rows, const char *key)
     return NULL;
 }
 
+const bind_row *bind_find_path(const bind_row *rows, const char *path, size_t length)
+{
+    const bind_row *row = NULL;
+    for (size_t at = 0, end; at < length; at = end + (end < length && path[end] == '.')) {
+        for (end = at; end < length && path[end] != '.' && path[end] != '[';)
+            end++;
+        for (row = rows; row && row->type != BIND_TYPE_END; row++)
+            if (strncmp(row->key, path + at, end - at) == 0 && !row->key[end - at]) break;
+        if (!row || row->type == BIND_TYPE_END) return NULL;
+        rows = row->rows;
+        while (end < length && path[end] != '.') // the index of an item: all have the same rows
+            end++;
+    }
+    return row;
+}
+
 bool bind_is_origin_key(const char *key)
 {
     return strcmp(key, "source") == 0 || strcmp(key, "grade") == 0;
@@ -107,7 +123,7 @@ static bool read_mapping(const bind_reading *k, const bind_row *rows, const doc_
     for (const bind_row *row = rows; row->type != BIND_TYPE_END; row++) {
         if (row->type == BIND_TYPE_LATER) continue;
         const doc_pair *pair = document_find_pair(node, row->key);
-        if (!pair && row->required) return fail_missing(k, row, &node->place);
+        if (!pair && row->required && !r->allows_missing) return fail_missing(k, row, &node->place);
         if (!pair) {
             set_row_absent(r, row, &node->place, out);
             continue;

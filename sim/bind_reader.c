@@ -12,6 +12,11 @@ bind_reader *bind_reader_create(arena *a, bind_part_reader *part, void *owner)
     return r;
 }
 
+void bind_reader_allow_missing(bind_reader *r)
+{
+    r->allows_missing = true;
+}
+
 void *bind_reader_owner(const bind_reader *r)
 {
     return r->owner;

@@ -58,6 +58,11 @@ bool document_parse(arena *a, const char *name, const char *text, size_t length,
 // argument itself (file "--set"). Makes mappings on the way that do not exist; refuses a path through a scalar or an
 // item beyond the end of a list.
 bool document_set(arena *a, document *doc, const char *argument, sim_error *error);
+// Is the value at a path ("cluster.node", the first length bytes) a name that stands for a mapping?
+typedef bool document_is_name(const void *owner, const char *path, size_t length);
+// The same, but a path that leads into a name opens it: "node: x" becomes "node: { base: x }" with the key below it.
+bool document_set_opening(arena *a, document *doc, const char *argument, document_is_name *is_name,
+                          const void *owner, sim_error *error);
 const doc_pair *document_find_pair(const doc_node *mapping,
                                    const char *key);               // NULL: no such key or no mapping
 doc_node *document_find(const doc_node *mapping, const char *key); // its value

@@ -18,6 +18,8 @@ typedef struct set_path {
     size_t value_start;
     set_step steps[DOCUMENT_DEPTH_MAX];
     uint32_t count;
+    document_is_name *is_name; // may be NULL
+    const void *owner;
     sim_error *error;
 } set_path;
 
@@ -33,7 +35,7 @@ static bool fail_form(const set_path *p, size_t byte, const char *reason)
 {
     sim_place place = place_at(p, byte);
     sim_fail(p->error, SIM_EXIT_INPUT, &place, "%s", reason);
-    return sim_hint(p->error, "write --set cluster.nodes[0].count=8");
+    return sim_hint(p->error, "a setting is a path, \"=\" and a value, such as plan.data=4");
 }
 
 // "[12]" at byte *at.
@@ -91,11 +93,31 @@ static bool fail_step(const set_path *p, uint32_t number, const doc_node *in)
     return false;
 }
 
+static bool opens(const set_path *p, uint32_t number, const doc_node *in)
+{
+    return p->is_name && number && in->kind == DOC_SCALAR &&
+           p->is_name(p->owner, p->argument, p->steps[number - 1].end);
+}
+
+// { base: NAME } with room for one more pair; its place stays that of the name.
+static doc_node *open_name(set_path *p, const doc_node *in)
+{
+    doc_node *name = doc_node_create(&p->load, DOC_SCALAR, &in->place, p->error);
+    doc_node *opened = name ? doc_node_create(&p->load, DOC_MAPPING, &in->place, p->error) : NULL;
+    if (!opened) return NULL;
+    *name = *in;
+    opened->pairs = arena_array(p->load.arena, doc_pair, 2);
+    opened->pairs[0] = (doc_pair){ .key = "base", .key_place = in->place, .value = name };
+    opened->count = 1;
+    return opened;
+}
+
 // A copy of in with room for one more pair; an empty mapping if there is nothing yet.
 static doc_node *copy_mapping(set_path *p, uint32_t number, const doc_node *in)
 {
     const set_step *step = &p->steps[number];
     if (in && !doc_node_is_empty(in) && in->kind != DOC_MAPPING) {
+        if (opens(p, number, in)) return open_name(p, in);
         fail_step(p, number, in);
         return NULL;
     }
@@ -165,7 +187,17 @@ static doc_node *with_value(set_path *p, uint32_t number, const doc_node *in, do
 
 bool document_set(arena *a, document *doc, const char *argument, sim_error *error)
 {
-    set_path p = { .load = { .arena = a }, .argument = arena_text(a, argument), .error = error };
+    return document_set_opening(a, doc, argument, NULL, NULL, error);
+}
+
+bool document_set_opening(arena *a, document *doc, const char *argument, document_is_name *is_name,
+                          const void *owner, sim_error *error)
+{
+    set_path p = { .load = { .arena = a },
+                   .argument = arena_text(a, argument),
+                   .is_name = is_name,
+                   .owner = owner,
+                   .error = error };
     if (!split(&p)) return false;
     if (!p.argument[p.value_start + strspn(p.argument + p.value_start, " ")])
         return fail_form(&p, p.value_start, "a value is missing behind \"=\"");

@@ -98,7 +98,8 @@ typedef struct trace_index {
 
 typedef struct trace_options {
     const char *path;
-    bool force; // replace an existing file; without it an existing output is refused
+    bool force;             // replace an existing file; without it an existing output is refused
+    const char *force_hint; // how the user asks for that, in the refusal; NULL: it says nothing
     trace_level level;
     int32_t application_id, user_version;
     const trace_table *tables; // these declarations live as long as the trace

@@ -39,7 +39,7 @@ bool trace_estimate_check(const trace_estimate *estimate, trace_level level, boo
         words_grouped(most, ROWS_MAX), (double)BYTES_MAX * 1e-9);
     for (int lower = (int)level - 1; lower >= TRACE_SUMMARY; lower--)
         if (fits(estimate->rows[lower]))
-            return sim_hint(error, "--set run.trace=%s writes %s rows; --trace-anyway writes them all",
-                            trace_level_words[lower], words_grouped(text, estimate->rows[lower]));
-    return sim_hint(error, "no lower level fits either; --trace-anyway writes them all");
+            return sim_hint(error, "run.trace: %s writes %s rows", trace_level_words[lower],
+                            words_grouped(text, estimate->rows[lower]));
+    return sim_hint(error, "no lower level fits either");
 }

@@ -295,7 +295,7 @@ static bool may_write(const trace_options *options, sim_error *error)
     if (!os_exists(path)) return true;
     if (!options->force) {
         sim_fail(error, SIM_EXIT_INPUT, NULL, "the output \"%s\" exists already", path);
-        return sim_hint(error, "--force replaces it");
+        return options->force_hint && sim_hint(error, "%s", options->force_hint);
     }
     if (!os_is_regular(path))
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\": it is not a regular file", path);

@@ -34,20 +34,6 @@ static void print_json(arena *a, const run_result *r)
     json_close(&j);
 }
 
-// Everything is built as well: what a run would refuse, but for its output, is refused here.
-static bool check(const run_options *wanted, run_result *r, sim_error *error)
-{
-    if (!run_load(wanted, false, r, error)) return false;
-    if (!r->scenario->has_model) return world_build_fabric(r->arena, r->scenario, error) != NULL;
-    r->has_memory = true;
-    if (!world_check_memory(r->scenario, &r->memory, error)) return false;
-    world *w;
-    if (!world_create(r->arena, r->scenario, &(world_options){ .queue = QUEUE_BUCKET }, &w, error))
-        return false;
-    r->world = w; // run_free() destroys it
-    return true;
-}
-
 static int run(const command_call *call)
 {
     check_options o = { 0 };
@@ -60,7 +46,7 @@ static int run(const command_call *call)
 
     run_result r = { 0 };
     const run_options wanted = command_run_options(&o.scenario, path);
-    if (!check(&wanted, &r, &error))
+    if (!run_check(&wanted, false, &r, &error))
         exit_code = command_fail(call->arena, &error, o.scenario.json, &r);
     else if (o.scenario.json)
         print_json(call->arena, &r);

@@ -266,6 +266,7 @@ static int run(const command_call *call)
     wanted.output_path = o.output;
     wanted.force = o.force;
     wanted.trace_anyway = o.trace_anyway;
+    wanted.hints = (run_hints){ "--force replaces it", "--trace-anyway writes them all" };
     wanted.arguments = call->line;
     wanted.queue = (queue_kind)o.queue;
     wanted.reverse_phases = o.reverse_phases;

@@ -396,7 +396,7 @@ static const struct refusal refusals[] = {
     { "a trace too large", TINY, "run.steps=10000000", "run.db", SIM_EXIT_INPUT,
       "windtunnel: error: the trace at level transfers would have 1,630,000,074 rows (about 163.0 GB); at "
       "most 20,000,000 rows or 2 GB are written unasked\n"
-      "  hint: --set run.trace=summary writes 74 rows; --trace-anyway writes them all\n" },
+      "  hint: run.trace: summary writes 74 rows\n" },
     { "a step too large",
       "cluster: { node: a100-4x, nodes: 200, fabric: { topology: single-switch, switch: { name: huge, ports: "
       "800, "

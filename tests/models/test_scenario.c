@@ -282,7 +282,7 @@ static void settings_of_kernels_and_memory_are_the_scenario_s(void **state)
     arena_destroy(f.a);
 }
 
-// Sets are applied in their order, also below a part that the file only names, and for keys that the file does not have.
+// Sets are applied in their order, also for keys that the file does not have.
 static void sets_override(void **state)
 {
     static const char *const sets[] = { "plan.gpus=6", "plan.gpus=4",         "training.global_batch=20",
@@ -295,6 +295,78 @@ static void sets_override(void **state)
     assert_int_equal(f.s.run.seed, 77);
     assert_int_equal(f.s.run.steps, 5);
     assert_int_equal(f.s.network.protocol - 1, PROTOCOL_LL);
+    arena_destroy(f.a);
+}
+
+// A set reaches into a part that the file, an entry of the catalogue or a default only names; the rest of the part stays.
+static void sets_reach_into_named_parts(void **state)
+{
+    static const char *const sets[] = {
+        "model.layers=16",
+        "cluster.node.gpu.memory=64 GB",
+        "cluster.node.gpu.peak.bf16=300 TFLOP/s",
+        "cluster.node.nic.rate=100 Gb/s",
+        "cluster.fabric.switch.ports=64",
+        "network.collectives.ring.ll.base=7 us",
+    };
+    static const char file[] =
+        "cluster: { node: dgx-a100, nodes: 2, fabric: { topology: single-switch, switch: "
+        "qm8790 } }\nmodel: llama3-8b\n" BATCH;
+    loaded f, plain;
+    assert_true(loaded_read(&f, *state, file, sets, ARRAY_COUNT(sets)));
+    assert_true(scenario_check(&f.s, true, &f.error));
+    assert_true(loaded_read(&plain, *state, file, NULL, 0));
+    assert_int_equal(f.s.model.layers, 16);
+    assert_int_equal(plain.s.model.layers, 32);
+    assert_int_equal(f.s.model.hidden, plain.s.model.hidden);
+    assert_string_equal(f.s.model.name, plain.s.model.name);
+    const gpu_def *gpu = &f.s.cluster.node.gpu, *plain_gpu = &plain.s.cluster.node.gpu;
+    assert_int_equal(gpu->memory_bytes, 64000000000);
+    assert_near(gpu->peak_flops[DTYPE_BF16], 300e12, 0);
+    assert_near(gpu->peak_flops[DTYPE_FP16], plain_gpu->peak_flops[DTYPE_FP16], 0);
+    assert_string_equal(gpu->name, plain_gpu->name);
+    assert_near(f.s.cluster.node.nic.rate_Bps, 12.5e9, 1e-12);
+    assert_int_equal(f.s.cluster.fabric.network_switch.ports, 64);
+    assert_int_equal(f.s.cluster.fabric.network_switch.delay_ps,
+                     plain.s.cluster.fabric.network_switch.delay_ps);
+    assert_int_equal(f.s.network.collectives.ring[PROTOCOL_LL].base_ps, 7000000);
+    assert_int_equal(f.s.network.collectives.ring[PROTOCOL_LL128].base_ps,
+                     plain.s.network.collectives.ring[PROTOCOL_LL128].base_ps);
+    arena_destroy(f.a);
+    arena_destroy(plain.a);
+}
+
+// A name that is opened keeps its place in the file; a network that is set whole gets its default part all the same.
+static void opened_names_keep_their_places(void **state)
+{
+    static const char *const sets[] = { "model.layers=16" };
+    static const char *const whole[] = { "network.collectives.ring.ll.base=7 us",
+                                         "network={ grain: messages }" };
+    loaded f;
+    assert_false(loaded_read(&f, *state, NODE "model: llama3-9b\n" BATCH, sets, ARRAY_COUNT(sets)));
+    assert_string_equal(f.error.file, "s.yaml");
+    assert_int_equal(f.error.line, 2);
+    assert_int_equal(f.error.column, 8);
+    assert_string_equal(f.error.message, "unknown model \"llama3-9b\"");
+    arena_destroy(f.a);
+    assert_true(loaded_read(&f, *state, NODE, whole, ARRAY_COUNT(whole)));
+    assert_int_equal(f.s.network.grain, GRAIN_MESSAGES);
+    assert_string_equal(f.s.network.collectives.name, "nccl-2.30");
+    assert_int_not_equal(f.s.network.collectives.ring[PROTOCOL_LL].base_ps, 7000000);
+    arena_destroy(f.a);
+}
+
+// Keys by themselves are checked, but neither that they are there nor that they agree.
+static void what_is_not_complete_can_be_tried(void **state)
+{
+    static const char *const sets[] = { "plan.data=3" };
+    static const char *const wrong[] = { "plan.data=-3" };
+    loaded f;
+    assert_true(loaded_read(&f, *state, NODE, NULL, 0)); // finds the catalogue
+    scratch_write("s.yaml", "model: { heads: 7, hidden: 50 }\ntraining: { micro_batch: 3 }\n");
+    assert_true(scenario_try(f.a, &f.parts, "s.yaml", sets, 1, &f.error));
+    assert_false(scenario_try(f.a, &f.parts, "s.yaml", wrong, 1, &f.error));
+    assert_string_equal(f.error.file, "--set");
     arena_destroy(f.a);
 }
 
@@ -357,7 +429,7 @@ static void the_resolved_text_is_a_fixed_point(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 6];
+    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 9];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(refusals); i++)
         tests[n++] = (struct CMUnitTest){ refusals[i].name, refusal_prints, NULL, NULL,
@@ -367,6 +439,9 @@ int main(void)
     tests[n++] = IN_SCRATCH(what_follows_is_filled);
     tests[n++] = IN_SCRATCH(settings_of_kernels_and_memory_are_the_scenario_s);
     tests[n++] = IN_SCRATCH(sets_override);
+    tests[n++] = IN_SCRATCH(sets_reach_into_named_parts);
+    tests[n++] = IN_SCRATCH(opened_names_keep_their_places);
+    tests[n++] = IN_SCRATCH(what_is_not_complete_can_be_tried);
     tests[n++] = IN_SCRATCH(a_set_is_refused_where_it_stands);
     tests[n++] = IN_SCRATCH(protocols_are_those_of_the_library);
     tests[n++] = IN_SCRATCH(the_resolved_text_is_a_fixed_point);

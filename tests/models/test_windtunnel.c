@@ -84,14 +84,14 @@ static void settings_change_the_result(void **state)
     windtunnel_error error;
     assert_true(windtunnel_run(w, NULL, NULL, NULL, &error));
     const uint64_t before = windtunnel_digest(w);
-    assert_false(windtunnel_set(w, "plan={ data: 7, gpus: 2 }", &error));
+    assert_false(windtunnel_set(w, "plan.data=seven", &error));
     assert_int_equal(error.exit_code, 2);
-    assert_string_equal(error.text,
-                        "--set:1:8: error: tensor 1 x pipeline 1 x data 7 = 7, but the job takes 2 GPUs\n"
-                        "    1 | plan={ data: 7, gpus: 2 }\n"
-                        "      |        ^\n"
-                        "  hint: data: 2\n");
+    assert_string_equal(error.text, "--set:1:11: error: \"seven\" is not a number\n"
+                                    "    1 | plan.data=seven\n"
+                                    "      |           ^\n"
+                                    "  hint: a whole number is written like \"12\"\n");
     assert_false(windtunnel_set(w, "plan.colour=7", NULL));
+    assert_false(windtunnel_set(w, "training.global_batch=0", NULL));
     assert_true(windtunnel_run(w, NULL, NULL, NULL, NULL));
     assert_true(windtunnel_digest(w) == before);
 
@@ -106,6 +106,75 @@ static void settings_change_the_result(void **state)
     assert_true(windtunnel_digest(other) == before);
     windtunnel_free(w);
     windtunnel_free(other);
+}
+
+// Each of these settings contradicts what there was before it; only a check and a run look at them together.
+static void keys_that_depend_on_one_another_are_set_one_by_one(void **state)
+{
+    static const char *const sets[] = {
+        "plan={ data: 7, gpus: 2 }",
+        "cluster.nodes=2",
+        "cluster.fabric.topology=single-switch",
+        "cluster.fabric.switch=qm8790",
+        "plan.data=8",
+        "plan.gpus=8",
+        "model.heads=7",
+        "model.hidden=56",
+        "model.kv_heads=7",
+        "training.global_batch=24",
+    };
+    windtunnel *w = load(*state);
+    windtunnel_error error;
+    assert_true(windtunnel_check(w, &error));
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (!windtunnel_set(w, sets[i], &error)) fail_msg("%s", error.text);
+    assert_true(windtunnel_set(w, "plan.data=5", &error));
+    assert_false(windtunnel_check(w, &error));
+    assert_int_equal(error.exit_code, 2);
+    static const char refusal[] =
+        "--set:1:6: error: tensor 1 x pipeline 1 x data 5 = 5, but the cluster has 8 "
+        "GPUs\n"
+        "    1 | plan.data=5\n"
+        "      |      ^\n"
+        "  hint: data: 8, or gpus: 5\n";
+    assert_string_equal(error.text, refusal);
+    assert_false(windtunnel_run(w, NULL, NULL, NULL, &error));
+    assert_string_equal(error.text, refusal);
+    assert_true(windtunnel_set(w, "plan.data=8", &error));
+    assert_true(windtunnel_check(w, &error));
+    assert_int_equal(error.exit_code, 0);
+    assert_true(windtunnel_run(w, NULL, NULL, NULL, &error));
+    assert_true(windtunnel_is_done(w));
+    windtunnel_free(w);
+}
+
+// A cluster without a model; even the keys that a mapping must have come one after another.
+static void a_fragment_is_completed_by_settings(void **state)
+{
+    windtunnel_error error;
+    scratch_write("s.yaml", "plan: { gpus: 2 }\n");
+    windtunnel *w = windtunnel_load("s.yaml", catalogue_of(*state), &error);
+    if (!w) fail_msg("%s", error.text);
+    assert_false(windtunnel_run(w, NULL, NULL, NULL, &error));
+    assert_string_equal(error.text, "s.yaml:1:1: error: \"cluster\" is missing\n"
+                                    "    1 | plan: { gpus: 2 }\n"
+                                    "      | ^\n"
+                                    "  hint: cluster: what there is\n");
+    assert_true(windtunnel_set(w, "cluster.node=a100-4x", &error));
+    assert_false(windtunnel_check(w, &error));
+    assert_string_equal(error.text,
+                        "s.yaml:1:1: error: the scenario has no \"model:\", so there is nothing to train\n"
+                        "    1 | plan: { gpus: 2 }\n"
+                        "      | ^\n"
+                        "  hint: model: llama3-8b\n");
+    assert_false(windtunnel_set(w, "model=gpt2-1.6b", &error)); // no such part
+    assert_true(windtunnel_set(w, "model=gpt2-1.5b", &error));
+    assert_true(windtunnel_set(w, "model.layers=2", &error));
+    assert_true(windtunnel_set(w, "training.micro_batch=2", &error));
+    assert_true(windtunnel_set(w, "training.global_batch=4", &error));
+    assert_true(windtunnel_check(w, NULL));
+    assert_true(windtunnel_run(w, NULL, NULL, NULL, &error));
+    windtunnel_free(w);
 }
 
 static void a_scenario_that_is_refused_is_not_loaded(void **state)
@@ -150,10 +219,13 @@ static void runs_may_be_cancelled_and_refused(void **state)
     assert_false(windtunnel_run(w, "run.db", NULL, NULL, &error));
     assert_int_equal(error.exit_code, 2);
     assert_string_equal(error.text, "windtunnel: error: the output \"run.db\" exists already\n"
-                                    "  hint: --force replaces it\n");
+                                    "  hint: remove it first, or write to another file\n");
     assert_false(windtunnel_value(w, "step_time", &seconds, NULL, &reason));
     assert_string_equal(reason, "the run was refused or failed");
-    assert_true(windtunnel_set(w, "training.micro_batch=1000000", &error) == false); // not a divisor
+    assert_true(windtunnel_set(w, "training.micro_batch=1000000", &error)); // not a divisor
+    assert_false(windtunnel_run(w, NULL, NULL, NULL, &error));
+    assert_int_equal(error.exit_code, 2);
+    assert_true(windtunnel_set(w, "training.micro_batch=1", &error));
     assert_true(windtunnel_set(
         w, "cluster.node={ base: a100-4x, gpu: { base: a100-sxm-80gb, memory: 1 MB } }", &error));
     assert_false(windtunnel_run(w, NULL, NULL, NULL, &error));
@@ -173,9 +245,14 @@ int main(void)
 {
 #define IN_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(a_scenario_is_run_and_asked),       IN_SCRATCH(the_example_of_the_header_runs),
-        IN_SCRATCH(settings_change_the_result),        IN_SCRATCH(a_scenario_that_is_refused_is_not_loaded),
-        IN_SCRATCH(runs_may_be_cancelled_and_refused), cmocka_unit_test(the_version_is_said),
+        IN_SCRATCH(a_scenario_is_run_and_asked),
+        IN_SCRATCH(the_example_of_the_header_runs),
+        IN_SCRATCH(settings_change_the_result),
+        IN_SCRATCH(keys_that_depend_on_one_another_are_set_one_by_one),
+        IN_SCRATCH(a_fragment_is_completed_by_settings),
+        IN_SCRATCH(a_scenario_that_is_refused_is_not_loaded),
+        IN_SCRATCH(runs_may_be_cancelled_and_refused),
+        cmocka_unit_test(the_version_is_said),
     };
     return cmocka_run_group_tests_name("windtunnel", tests, NULL, NULL);
 }

@@ -776,6 +776,49 @@ static void keys_are_listed(void **state)
     assert_string_equal(list, "a.b.left a.b.right ");
 }
 
+static const bind_row *find(const char *path)
+{
+    return bind_find_path(outer_binds, path, strlen(path));
+}
+
+static void rows_are_found_by_their_paths(void **state)
+{
+    (void)state;
+    assert_string_equal(find("first.pair.right")->key, "right");
+    assert_int_equal(find("part")->type, BIND_TYPE_PART);
+    assert_int_equal(bind_find_path(outer_binds, "part.memory=3 GB", 4)->type, BIND_TYPE_PART);
+    assert_string_equal(find("items[12].part.memory")->key, "memory");
+    assert_int_equal(find("items[12]")->type, BIND_TYPE_LIST);
+    assert_null(find(""));
+    assert_null(find("par"));
+    assert_null(find("parts"));
+    assert_null(find("part.colour"));
+    assert_null(find("count.x"));
+    assert_null(bind_find_path(NULL, "part", 4));
+}
+
+// What is missing gets defaults where it is allowed to be missing, also inside a part; what is there is checked.
+static void keys_may_be_missing(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "part: { name: y }\n", "part: { memory: 3 s }\n",
+                                         "part: { nmae: y }\n" };
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        arena *a = arena_create("test");
+        sim_error error = { 0 };
+        document doc;
+        outer out;
+        assert_true(document_parse(a, "a.yaml", texts[i], strlen(texts[i]), NULL, &doc, &error));
+        bind_reader *r = bind_reader_create(a, NULL, NULL);
+        assert_false(bind_read(r, outer_binds, doc.root, "", &out, &error));
+        sim_error_clear(&error);
+        bind_reader_allow_missing(r);
+        assert_int_equal(bind_read(r, outer_binds, doc.root, "", &out, &error), i == 0);
+        if (i == 0) assert_string_equal(out.part.name, "y");
+        arena_destroy(a);
+    }
+}
+
 int main(void)
 {
     enum { REFUSED = ARRAY_COUNT(refuse_cases), PLAIN = 14 };
@@ -794,6 +837,8 @@ int main(void)
         cmocka_unit_test(numbers_and_times_without_end_are_read),
         cmocka_unit_test(lists_of_numbers_are_refused),
         cmocka_unit_test(keys_are_listed),
+        cmocka_unit_test(rows_are_found_by_their_paths),
+        cmocka_unit_test(keys_may_be_missing),
     };
     struct CMUnitTest *next = tests + PLAIN;
     for (size_t i = 0; i < REFUSED; i++)

@@ -561,7 +561,7 @@ struct set_case {
     const char *message, *hint;
 };
 static const char set_text[] = "plan: &p {tensor: 8, data: 2}\nlist: [{count: 1}, 5]\nempty:\nother: *p\n";
-#define FORM "write --set cluster.nodes[0].count=8"
+#define FORM "a setting is a path, \"=\" and a value, such as plan.data=4"
 static const struct set_case set_cases[] = {
     { "a value is replaced, and the alias keeps its own", "plan.data=4",
       "{plan: {tensor: 8, data: 4}, list: [{count: 1}, 5], empty: , other: {tensor: 8, data: 2}}", 0, "",
@@ -700,6 +700,43 @@ static void set_values_have_places(void **state)
     arena_destroy(a);
 }
 
+static bool is_model(const void *owner, const char *path, size_t length)
+{
+    assert_string_equal(owner, "an owner");
+    return (length == 5 && memcmp(path, "model", 5) == 0) ||
+           (length == 12 && memcmp(path, "list[1].part", 12) == 0);
+}
+
+// Names that stand for mappings are opened, once, and keep their place; an alias elsewhere stays a name.
+static void names_are_opened(void **state)
+{
+    static const char text[] = "model: &m small\nother: *m\nplan: {data: 2}\nlist: [1, {part: x}]\n";
+    static const char *const sets[] = { "model.layers=16", "model.ffn.size=3", "list[1].part.size=4" };
+    (void)state;
+    arena *a = arena_create("test");
+    sim_error error = { 0 };
+    document doc;
+    assert_true(document_parse(a, "a.yaml", text, strlen(text), NULL, &doc, &error));
+    for (size_t i = 0; i < ARRAY_COUNT(sets); i++)
+        assert_true(document_set_opening(a, &doc, sets[i], is_model, "an owner", &error));
+    assert_tree(&doc, "{model: {base: small, layers: 16, ffn: {size: 3}}, other: small, plan: {data: 2}, "
+                      "list: [1, {part: {base: x, size: 4}}]}");
+    const doc_node *model = document_find(doc.root, "model");
+    assert_string_equal(model->place.file, "a.yaml");
+    assert_int_equal(model->place.column, 8);
+    assert_string_equal(model->pairs[0].value->place.file, "a.yaml");
+    assert_int_equal(model->pairs[0].value->place.column, 8);
+    assert_int_equal(model->pairs[1].key_place.column, 7);
+    assert_int_equal(model->height, 3);
+    assert_int_equal(doc.root->unrolled, 15);
+    assert_false(document_set_opening(a, &doc, "plan.data.x=4", is_model, "an owner", &error));
+    assert_message(&error, "--set", 1, 11, "plan.data is a single value, not a mapping", "");
+    sim_error_clear(&error);
+    assert_false(document_set_opening(a, &doc, "model[0]=4", is_model, "an owner", &error));
+    assert_message(&error, "--set", 1, 6, "model is a mapping, not a list", "");
+    arena_destroy(a);
+}
+
 int main(void)
 {
     enum {
@@ -707,13 +744,14 @@ int main(void)
         REFUSED = ARRAY_COUNT(refuse_cases),
         SET = ARRAY_COUNT(set_cases)
     };
-    enum { PLAIN = 13 };
+    enum { PLAIN = 14 };
     struct CMUnitTest tests[TREES + REFUSED + SET + PLAIN] = {
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(alias_bombs_are_refused),
         cmocka_unit_test(nodes_and_bytes_are_limited),
         cmocka_unit_test(places_are_kept),
         cmocka_unit_test(set_values_have_places),
+        cmocka_unit_test(names_are_opened),
         cmocka_unit_test_setup_teardown(includes_are_merged, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(included_places_are_their_own, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(wrong_includes_are_refused, scratch_enter, scratch_leave),

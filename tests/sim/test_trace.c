@@ -256,8 +256,9 @@ static void refuses_an_existing_output(void **state)
     (void)state;
     write_file("run.db", "precious");
     trace_options options = options_of(TRACE_SPANS);
-    refuse(&options,
-           "windtunnel: error: the output \"run.db\" exists already\n  hint: --force replaces it\n");
+    refuse(&options, "windtunnel: error: the output \"run.db\" exists already\n");
+    options.force_hint = "ask for it";
+    refuse(&options, "windtunnel: error: the output \"run.db\" exists already\n  hint: ask for it\n");
     char *text;
     size_t length;
     sim_error error = { 0 };
@@ -488,7 +489,7 @@ static void an_estimate_names_the_level_that_fits(void **state)
                         "windtunnel: error: the trace at level transfers would have 31,415,926,535 rows "
                         "(about 3141.6 GB); at most "
                         "20,000,000 rows or 2 GB are written unasked\n"
-                        "  hint: --set run.trace=steps writes 4,321 rows; --trace-anyway writes them all\n");
+                        "  hint: run.trace: steps writes 4,321 rows\n");
     estimate.rows[TRACE_SUMMARY] = estimate.rows[TRACE_STEPS] = 23456789;
     sim_error_clear(&error);
     assert_false(trace_estimate_check(&estimate, TRACE_SPANS, false, &error));
@@ -496,7 +497,7 @@ static void an_estimate_names_the_level_that_fits(void **state)
         &error,
         "windtunnel: error: the trace at level spans would have 20,000,001 rows (about 2.0 GB); at most "
         "20,000,000 rows or 2 GB are written unasked\n"
-        "  hint: no lower level fits either; --trace-anyway writes them all\n");
+        "  hint: no lower level fits either\n");
     assert_true(trace_estimate_bytes(UINT64_MAX) == UINT64_MAX);
 }
 
