@@ -79,9 +79,6 @@ static const char *describe_plan(run_context *c)
 static void write_run(run_context *c, const char *resolved)
 {
     const scenario *s = c->scenario;
-    char host[256], date[32];
-    os_host_name(host, sizeof(host));
-    os_date_utc(date, sizeof(date));
     tables_write_run(c->tables, &(row_run){ .run_id = 1,
                                             .state = run_state_words[RUN_RUNNING],
                                             .kind = "step",
@@ -101,33 +98,17 @@ static void write_run(run_context *c, const char *resolved)
                                             .ranks = s->plan.gpus,
                                             .lanes = c->world->lanes.count,
                                             .steps = s->run.steps });
-    tables_write_run_env(c->tables,
-                         &(row_run_env){ .run_id = 1,
-                                         .host = host,
-                                         .date_utc = date,
-                                         .compiler = WINDTUNNEL_COMPILER,
-                                         .sqlite_version = trace_library_version(),
-                                         .arguments = c->options->arguments ? c->options->arguments : "",
-                                         .cores = os_cores() });
+    recorder_write_env(c->tables, c->options->arguments);
 }
 
-static bool is_same_file(const char *left, const char *right)
+bool run_check_output(const char *output, const scenario *s, sim_error *error)
 {
-    char left_path[OS_PATH_SIZE], right_path[OS_PATH_SIZE];
-    return os_real_path(left, left_path, sizeof(left_path)) &&
-           os_real_path(right, right_path, sizeof(right_path)) && strcmp(left_path, right_path) == 0;
-}
-
-// With force an existing file is replaced, but never the question itself.
-static bool check_output_is_not_input(run_context *c)
-{
-    const char *output = c->options->output_path;
-    const text_list *included = &c->scenario->document.included;
-    if (is_same_file(output, c->options->scenario_path))
-        return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself", output);
+    const text_list *included = &s->document.included;
+    if (os_is_same_file(output, s->file))
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself", output);
     for (uint32_t i = 0; i < included->count; i++)
-        if (is_same_file(output, included->items[i]))
-            return sim_fail(c->error, SIM_EXIT_INPUT, NULL,
+        if (os_is_same_file(output, included->items[i]))
+            return sim_fail(error, SIM_EXIT_INPUT, NULL,
                             "the output \"%s\" is a file that the scenario includes", output);
     return true;
 }
@@ -146,7 +127,7 @@ static bool open_output(run_context *c)
 {
     arena *a = c->result->arena;
     if (c->options->output_path) {
-        if (!check_output_is_not_input(c)) return false;
+        if (!run_check_output(c->options->output_path, c->scenario, c->error)) return false;
         const trace_level level = (trace_level)c->scenario->run.trace;
         const trace_estimate estimate = recorder_estimate(c->world);
         if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error))
@@ -257,7 +238,7 @@ static void summarise(run_context *c)
         summary_digest(&r->summary, c->world->sim);
         r->digest = sim_digest(c->world->sim);
     }
-    recorder_write_summary(c->recorder, &r->summary);
+    recorder_write_summary(c->tables, known_int(0), &r->summary);
 }
 
 static void count(run_context *c)

@@ -68,6 +68,12 @@ topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
     return topology_check(fabric, error) ? fabric : NULL;
 }
 
+network *world_build_network(arena *a, const scenario *s, sim *engine, const topology *fabric)
+{
+    SIM_ASSERT(s->network.engine == ENGINE_IDEAL); // scenario_check() refuses the others
+    return network_create_ideal(a, engine, fabric);
+}
+
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
                        double memory_ratio, pass_costs *out, sim_error *error)
 {
@@ -231,7 +237,7 @@ static bool build(world *w, const world_options *options, sim_error *error)
     w->gpu = roofline_create(w->arena, &s->cluster.node.gpu);
     w->sim = sim_create(w->arena,
                         &(sim_options){ .queue = options->queue, .reverse_phases = options->reverse_phases });
-    w->network = network_create_ideal(w->arena, w->sim, w->fabric);
+    w->network = world_build_network(w->arena, s, w->sim, w->fabric);
     build_lanes(w);
     if (!build_costs_of_lanes(w, error) || !build_program(w, error) || !check_clock(w, error)) return false;
     build_player(w, &options->listener);

@@ -31,6 +31,8 @@ typedef struct world_options {
 
 // The fabric alone, sealed and checked; NULL with error when it cannot be built.
 topology *world_build_fabric(arena *a, const scenario *s, sim_error *error);
+// The engine that the scenario names, on that fabric.
+network *world_build_network(arena *a, const scenario *s, sim *engine, const topology *fabric);
 // What one GPU computes and holds in a step, without a fabric: for world_create() and for `show`.
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
                        double memory_ratio, pass_costs *out, sim_error *error);
