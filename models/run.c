@@ -101,7 +101,8 @@ static void write_run(run_context *c, const char *resolved)
     recorder_write_env(c->tables, c->options->arguments);
 }
 
-bool run_check_output(const char *output, const scenario *s, sim_error *error)
+// With force an existing file is replaced, but never the question itself.
+static bool check_output_is_not_input(const char *output, const scenario *s, sim_error *error)
 {
     const text_list *included = &s->document.included;
     if (os_is_same_file(output, s->file))
@@ -114,12 +115,27 @@ bool run_check_output(const char *output, const scenario *s, sim_error *error)
 }
 
 // What else the caller's user may do, behind the hint there is.
-static bool add_hint(run_context *c, const char *more)
+static bool add_hint(sim_error *error, const char *more)
 {
-    char known[sizeof c->error->hint];
+    char known[sizeof error->hint];
     if (!more) return false;
-    snprintf(known, sizeof known, "%s", c->error->hint);
-    return sim_hint(c->error, "%s; %s", known, more);
+    snprintf(known, sizeof known, "%s", error->hint);
+    return sim_hint(error, "%s; %s", known, more);
+}
+
+trace *run_open_trace(arena *a, const run_options *o, const scenario *s, const trace_estimate *estimate,
+                      const char **resolved, sim_error *error)
+{
+    const trace_level level = (trace_level)s->run.trace;
+    trace_options options = tables_options(o->output_path, o->force, level);
+    options.force_hint = o->hints.force;
+    if (!check_output_is_not_input(o->output_path, s, error)) return NULL;
+    if (!trace_estimate_check(estimate, level, o->trace_anyway, error)) {
+        add_hint(error, o->hints.trace_anyway);
+        return NULL;
+    }
+    *resolved = scenario_resolved(s, a, error);
+    return *resolved ? trace_open(a, &options, error) : NULL;
 }
 
 // The last thing that can be refused is the output; from here on a database exists.
@@ -127,16 +143,9 @@ static bool open_output(run_context *c)
 {
     arena *a = c->result->arena;
     if (c->options->output_path) {
-        if (!run_check_output(c->options->output_path, c->scenario, c->error)) return false;
-        const trace_level level = (trace_level)c->scenario->run.trace;
+        const char *resolved;
         const trace_estimate estimate = recorder_estimate(c->world);
-        if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error))
-            return add_hint(c, c->options->hints.trace_anyway);
-        const char *resolved = scenario_resolved(c->scenario, a, c->error);
-        if (!resolved) return false;
-        trace_options options = tables_options(c->options->output_path, c->options->force, level);
-        options.force_hint = c->options->hints.force;
-        c->trace = trace_open(a, &options, c->error);
+        c->trace = run_open_trace(a, c->options, c->scenario, &estimate, &resolved, c->error);
         if (!c->trace) return false;
         c->tables = tables_create(a, c->trace);
         write_run(c, resolved);

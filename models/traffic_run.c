@@ -22,7 +22,7 @@ typedef struct traffic_context {
     part_bases parts;
     name_id class_id;
     double start_wall_s, start_cpu_s;
-    bool cancelled, failed;
+    bool has_started, cancelled, failed;
     jmp_buf escape;
 } traffic_context;
 
@@ -51,7 +51,8 @@ static bool find_flows(traffic_context *c)
     const traffic_run_options *o = c->options;
     const uint32_t hosts = c->settings.host_count;
     if (o->flows_path) {
-        if (!flow_file_read(c->arena, o->flows_path, hosts, &c->settings.flows, c->error)) return false;
+        const flow_file_limits limits = { .hosts = hosts, .flows = TRAFFIC_LIST_MAX };
+        if (!flow_file_read(c->arena, o->flows_path, &limits, &c->settings.flows, c->error)) return false;
         c->result->what = arena_format(c->arena, "flows of %s", o->flows_path);
         return true;
     }
@@ -147,24 +148,17 @@ static bool open_output(traffic_context *c)
         c->tables = tables_create(c->arena, NULL);
         return true;
     }
-    const char *flows = c->options->flows_path;
-    if (!run_check_output(o->output_path, c->scenario, c->error)) return false;
+    const char *resolved, *flows = c->options->flows_path;
     if (flows && os_is_same_file(o->output_path, flows))
         return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the file of flows itself",
                         o->output_path);
-    const trace_level level = (trace_level)c->scenario->run.trace;
     const trace_estimate estimate = estimate_rows(c);
-    if (!trace_estimate_check(&estimate, level, o->trace_anyway, c->error)) return false;
-    const char *resolved = scenario_resolved(c->scenario, c->arena, c->error);
-    if (!resolved) return false;
-    const trace_options options = tables_options(o->output_path, o->force, level);
-    c->trace = trace_open(c->arena, &options, c->error);
+    c->trace = run_open_trace(c->arena, o, c->scenario, &estimate, &resolved, c->error);
     if (!c->trace) return false;
     c->tables = tables_create(c->arena, c->trace);
     write_run(c, resolved);
     c->parts = recorder_write_parts(c->tables, c->result->fabric, &c->scenario->cluster);
-    c->class_id = tables_name(c->tables,
-                              c->options->flows_path ? "flow" : pattern_words[c->options->pattern.kind]);
+    c->class_id = tables_name(c->tables, flows ? "flow" : pattern_words[c->options->pattern.kind]);
     return true;
 }
 
@@ -215,6 +209,7 @@ static bool play(traffic_context *c)
 {
     sim_set_poll(c->sim, poll, c);
     traffic_start(c->traffic);
+    c->has_started = true;
     const sim_outcome outcome = sim_run(c->sim, SIM_TIME_MAX);
     c->result->flows = *traffic_results_of(c->traffic);
     return judge(c, outcome);
@@ -236,10 +231,18 @@ static void add(traffic_context *c, const char *metric, unit_kind kind, const ch
                                              .explanation = explanation };
 }
 
-// Sums are exact; the mean is rounded once.
-static double mean_s(unsigned __int128 sum_ps, uint64_t count)
+// Of the catalogue's assumed values those of the network alone: the flows never meet a GPU's kernels.
+static void list_assumptions(traffic_context *c)
 {
-    return count ? (double)sum_ps / (double)count / (double)PS_PER_S : 0.0;
+    static const char *const paths[] = { "cluster.fabric.", "cluster.node.nic.", "cluster.node.nic_pcie_rate",
+                                         "cluster.node.scale_up." };
+    const size_t path_count = c->options->ends == TRAFFIC_NICS ? 2 : ARRAY_COUNT(paths);
+    assumption_array all = { 0 };
+    summary_assumptions(c->arena, c->scenario, &all);
+    for (uint32_t i = 0; i < all.count; i++)
+        for (size_t k = 0; k < path_count; k++)
+            if (strncmp(all.items[i].path, paths[k], strlen(paths[k])) == 0)
+                *array_push(&c->result->run.assumptions, c->arena) = all.items[i];
 }
 
 static void summarise(traffic_context *c)
@@ -253,19 +256,19 @@ static void summarise(traffic_context *c)
     add(c, "moved_bytes", UNIT_BYTES, "B", (double)r->bytes, "of the flows that have finished");
     add(c, "completion_first", UNIT_TIME, "s", units_s_from_ps(r->completion_first_ps),
         "when the first flow ended, on the clock");
-    add(c, "completion_mean", UNIT_TIME, "s", mean_s(r->completion_sum_ps, r->finished),
+    add(c, "completion_mean", UNIT_TIME, "s", traffic_mean_s(r->completion_sum_ps, r->finished),
         "mean over the flows of when they ended");
     add(c, "completion_last", UNIT_TIME, "s", last_s, "when the last flow ended");
     add(c, "duration_least", UNIT_TIME, "s", units_s_from_ps(r->duration_least_ps),
         "the shortest time from a flow's start to its end");
-    add(c, "duration_mean", UNIT_TIME, "s", mean_s(r->duration_sum_ps, r->finished),
+    add(c, "duration_mean", UNIT_TIME, "s", traffic_mean_s(r->duration_sum_ps, r->finished),
         "mean time from a flow's start to its end");
     add(c, "duration_greatest", UNIT_TIME, "s", units_s_from_ps(r->duration_greatest_ps),
         "the longest time from a flow's start to its end");
     if (last_s > 0.0)
         add(c, "throughput", UNIT_RATE, "B/s", (double)r->bytes / last_s,
             "bytes of all flows by the time the last one ended");
-    summary_assumptions(c->arena, c->scenario, &c->result->run.assumptions);
+    list_assumptions(c);
     recorder_write_summary(c->tables, (trace_opt_int){ .known = false }, &c->result->run.summary);
     summary_digest(&c->result->run.summary, c->sim);
     if (c->result->run.state == RUN_DONE) c->result->run.digest = sim_digest(c->sim);
@@ -357,14 +360,25 @@ static bool execute(traffic_context *c)
     return close_output(c) && played;
 }
 
+// Before the clock starts a failure leaves no file; from then on the database says how the run ended.
+static void end_output(traffic_context *c)
+{
+    if (!c->trace) return;
+    if (c->has_started) {
+        close_output(c);
+        return;
+    }
+    trace_abandon(c->trace);
+    c->trace = NULL;
+    os_remove(c->options->run.output_path);
+}
+
 static bool out_of_memory(traffic_context *c)
 {
-    if (c->trace) {
-        trace_abandon(c->trace);
-        c->trace = NULL;
-    }
     c->result->run.state = RUN_FAILED;
-    return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
+    sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
+    end_output(c);
+    return false;
 }
 
 // The functions that set the escape change no variable of their own afterwards, so none can be lost by the jump.

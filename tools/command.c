@@ -162,7 +162,7 @@ void answer_assumptions(arena *a, const assumption_array *assumptions, bool verb
     const uint32_t count = assumptions->count;
     if (!count) return;
     fprintf(out, "assumed     %u value%s of the catalogue%s\n", count, count == 1 ? "" : "s",
-           verbose ? ":" : ", neither measured nor published; --verbose lists them");
+            verbose ? ":" : ", neither measured nor published; --verbose lists them");
     if (!verbose) return;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t i = 0; i < count; i++) {

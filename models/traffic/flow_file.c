@@ -19,7 +19,7 @@ typedef struct flow_reader {
     const char *name, *text, *end;
     const char *line, *line_end, *next; // the line at hand, without its break; where the one below begins
     uint32_t line_number;
-    uint32_t hosts;
+    const flow_file_limits *limits;
     uint64_t latest_ns, bytes; // of the flows so far
     traffic_flow_array *out;
     sim_error *error;
@@ -132,12 +132,12 @@ static bool read_host(const flow_reader *r, const field *f, const char *name, ui
     sim_place place;
     uint64_t number;
     if (!read_number(r, f, name, UINT32_MAX, &number)) return false;
-    if (number < r->hosts) {
+    if (number < r->limits->hosts) {
         *host = (uint32_t)number;
         return true;
     }
     return REFUSE(f->begin, "host %" PRIu64 " is not there: the fabric has hosts 0 to %" PRIu32, number,
-                  r->hosts - 1);
+                  r->limits->hosts - 1);
 }
 
 // ---- rows
@@ -179,8 +179,9 @@ static bool check_start(flow_reader *r, const field *f, uint64_t start_ns)
 static bool check_sums(flow_reader *r, const field *bytes_field, uint64_t bytes)
 {
     sim_place place;
-    if (r->out->count == TRAFFIC_LIST_MAX)
-        return REFUSE(r->line, "more than the %d flows that are held in memory at once", TRAFFIC_LIST_MAX) ||
+    if (r->out->count == r->limits->flows)
+        return REFUSE(r->line, "more than the %" PRIu32 " flows that are held in memory at once",
+                      r->limits->flows) ||
                sim_hint(r->error, "play the file in parts");
     if (bytes <= TRAFFIC_BYTES_MAX - r->bytes) {
         r->bytes += bytes;
@@ -232,7 +233,7 @@ static bool read_header(flow_reader *r)
 static void reserve(flow_reader *r)
 {
     uint32_t lines = 1;
-    for (const char *at = r->next; at < r->end && lines < TRAFFIC_LIST_MAX; lines++) {
+    for (const char *at = r->next; at < r->end && lines < r->limits->flows; lines++) {
         const char *feed = memchr(at, '\n', (size_t)(r->end - at));
         if (!feed) break;
         at = feed + 1;
@@ -240,17 +241,17 @@ static void reserve(flow_reader *r)
     array_reserve(r->out, r->a, lines);
 }
 
-bool flow_file_parse(arena *a, const char *name, const char *text, size_t length, uint32_t hosts,
-                     traffic_flow_array *out, sim_error *error)
+bool flow_file_parse(arena *a, const char *name, const char *text, size_t length,
+                     const flow_file_limits *limits, traffic_flow_array *out, sim_error *error)
 {
-    SIM_ASSERT(out->count == 0 && hosts > 0);
+    SIM_ASSERT(out->count == 0 && limits->hosts > 0);
     static const char mark[] = "\xef\xbb\xbf";
     flow_reader r = { .a = a,
                       .name = name,
                       .text = text,
                       .end = text + length,
                       .next = text,
-                      .hosts = hosts,
+                      .limits = limits,
                       .out = out,
                       .error = error };
     if (length >= sizeof(mark) - 1 && memcmp(text, mark, sizeof(mark) - 1) == 0) r.next += sizeof(mark) - 1;
@@ -263,7 +264,8 @@ bool flow_file_parse(arena *a, const char *name, const char *text, size_t length
     return sim_fail(error, SIM_EXIT_INPUT, &place, "there is no flow below the header");
 }
 
-bool flow_file_read(arena *a, const char *path, uint32_t hosts, traffic_flow_array *out, sim_error *error)
+bool flow_file_read(arena *a, const char *path, const flow_file_limits *limits, traffic_flow_array *out,
+                    sim_error *error)
 {
     char *text;
     size_t length;
@@ -278,7 +280,7 @@ bool flow_file_read(arena *a, const char *path, uint32_t hosts, traffic_flow_arr
         }
         arena_set_escape(a, &here);
     }
-    const bool fine = flow_file_parse(a, path, text, length, hosts, out, error);
+    const bool fine = flow_file_parse(a, path, text, length, limits, out, error);
     arena_set_escape(a, outer);
     free(text);
     return fine;

@@ -4,7 +4,8 @@
 // and every line below is a flow: when it starts, who sends to whom (host numbers from 0), how much; all whole numbers in
 // plain digits. Flows stand in the order of their start (equal starts are fine), so that a file which was put together
 // wrongly shows. Read: LF and CR LF, a byte order mark, blanks around a number, empty lines, a last line without its end.
-// Refused, with line and column: everything else; quotes, signs, fractions, exponents and thousands' separators too.
+// Refused, with line and column: everything else; quotes, signs, fractions, exponents and thousands' separators too. (Tables
+// with texts, kept with their places: sim/csv.h. Here a row is 24 bytes, so that millions fit.)
 #pragma once
 #include "models/traffic/flow.h"
 #include "sim/error.h"
@@ -13,8 +14,13 @@
 // Larger files are refused before they are read: more than TRAFFIC_LIST_MAX flows of 53 characters.
 enum { FLOW_FILE_BYTES_MAX = 512 * 1024 * 1024 };
 
-// Appends the flows of the file to out, which is empty before. hosts: how many there are.
-bool flow_file_read(arena *a, const char *path, uint32_t hosts, traffic_flow_array *out, sim_error *error);
+typedef struct flow_file_limits {
+    uint32_t hosts; // that there are
+    uint32_t flows; // TRAFFIC_LIST_MAX, less in tests
+} flow_file_limits;
+// Appends the flows of the file to out, which is empty before.
+bool flow_file_read(arena *a, const char *path, const flow_file_limits *limits, traffic_flow_array *out,
+                    sim_error *error);
 // The same from memory; name stands in messages.
-bool flow_file_parse(arena *a, const char *name, const char *text, size_t length, uint32_t hosts,
-                     traffic_flow_array *out, sim_error *error);
+bool flow_file_parse(arena *a, const char *name, const char *text, size_t length,
+                     const flow_file_limits *limits, traffic_flow_array *out, sim_error *error);

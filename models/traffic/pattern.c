@@ -110,7 +110,7 @@ static bool check_count(const pattern_def *p, uint32_t hosts, sim_error *error)
     if (count <= most) return true;
     const double shown = (double)count;
     sim_fail(error, SIM_EXIT_INPUT, NULL,
-             "%s among %" PRIu32 " hosts is %.0f flows, more than the %" PRIu32 " that are %s",
+             "%s among %" PRIu32 " hosts is %.15g flows, more than the %" PRIu32 " that are %s",
              pattern_words[p->kind], hosts, shown, most,
              loop ? "played one after another" : "held in memory at once");
     if (pattern_has_rounds(p->kind)) return sim_hint(error, "--rounds %" PRIu32, most / hosts);

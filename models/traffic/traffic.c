@@ -210,6 +210,11 @@ const traffic_results *traffic_results_of(const traffic *t)
     return &t->results;
 }
 
+double traffic_mean_s(unsigned __int128 sum_ps, uint64_t count)
+{
+    return count ? (double)sum_ps / (double)count / (double)PS_PER_S : 0.0;
+}
+
 // ---- the bound
 
 typedef struct route_load {

@@ -36,6 +36,8 @@ typedef struct traffic_results {
     unsigned __int128 completion_sum_ps, duration_sum_ps;
 } traffic_results;
 const traffic_results *traffic_results_of(const traffic *t);
+// The mean of count times; sums are exact, so it is rounded once. 0 of none.
+double traffic_mean_s(unsigned __int128 sum_ps, uint64_t count);
 
 // No flow ends later than this, in seconds, on a network that shares every link among the flows that cross it: what could
 // run over the clock is refused before it starts. In floating point, because it may be far beyond the clock.
