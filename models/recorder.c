@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/recorder.h"
 #include "sim/array.h"
+#include "sim/os.h"
 #include <string.h>
 
 struct recorder {
     arena *a;
     tables *tables;
     const world *world;
-    uint32_t first_vertex_part, first_link_part;
+    part_bases parts;
     uint64_t spans, transfers;
     uint64_t *link_bytes; // per link, at the end of the step before
     stats_running step_s;
@@ -31,9 +32,8 @@ void recorder_on_step(recorder *r, bool (*after_step)(void *owner), void *owner)
 
 // ---- What there is ----
 
-static const char *catalogue_name(const recorder *r, const topology_vertex *vertex)
+static const char *catalogue_name(const cluster_def *c, const topology_vertex *vertex)
 {
-    const cluster_def *c = &r->world->scenario->cluster;
     switch (vertex->kind) {
     case VERTEX_GPU: return cluster_node_at(c, vertex->node)->gpu.name;
     case VERTEX_NIC: return cluster_node_at(c, vertex->node)->nic.name;
@@ -48,43 +48,54 @@ static const char *catalogue_name(const recorder *r, const topology_vertex *vert
     return NULL;
 }
 
-static void describe_parts(recorder *r)
+part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster_def *cluster)
 {
-    const topology *fabric = r->world->fabric;
-    const uint32_t nodes = topology_node_count(fabric);
+    const uint32_t nodes = topology_node_count(fabric), vertices = topology_vertex_count(fabric);
+    const part_bases bases = { .first_vertex = nodes, .first_link = nodes + vertices };
     char name[192];
     for (node_id n = 0; n < nodes; n++) {
         snprintf(name, sizeof(name), "node %u", n);
-        tables_write_part(r->tables,
-                          &(row_part){ .part_id = n,
-                                       .kind = "node",
-                                       .name = name,
-                                       .catalogue = cluster_node_at(&r->world->scenario->cluster, n)->name,
-                                       .health_ratio = 1.0 });
+        tables_write_part(t, &(row_part){ .part_id = n,
+                                          .kind = "node",
+                                          .name = name,
+                                          .catalogue = cluster_node_at(cluster, n)->name,
+                                          .health_ratio = 1.0 });
     }
-    r->first_vertex_part = nodes;
-    for (vertex_id v = 0; v < topology_vertex_count(fabric); v++) {
+    for (vertex_id v = 0; v < vertices; v++) {
         const topology_vertex *vertex = topology_vertex_at(fabric, v);
-        tables_write_part(r->tables, &(row_part){ .part_id = r->first_vertex_part + v,
-                                                  .kind = vertex_kind_words[vertex->kind],
-                                                  .name = topology_vertex_name(fabric, v, name, sizeof(name)),
-                                                  .catalogue = catalogue_name(r, vertex),
-                                                  .parent_part_id = tables_id(vertex->node),
-                                                  .health_ratio = 1.0 });
+        tables_write_part(t, &(row_part){ .part_id = bases.first_vertex + v,
+                                          .kind = vertex_kind_words[vertex->kind],
+                                          .name = topology_vertex_name(fabric, v, name, sizeof(name)),
+                                          .catalogue = catalogue_name(cluster, vertex),
+                                          .parent_part_id = tables_id(vertex->node),
+                                          .health_ratio = 1.0 });
     }
-    r->first_link_part = r->first_vertex_part + topology_vertex_count(fabric);
     for (link_id l = 0; l < topology_link_count(fabric); l++) {
         const topology_link *link = topology_link_at(fabric, l);
-        tables_write_part(r->tables,
-                          &(row_part){ .part_id = r->first_link_part + l,
-                                       .kind = link_class_words[link->class],
-                                       .name = topology_link_name(fabric, l, name, sizeof(name)),
-                                       .source_part_id = known_int(r->first_vertex_part + link->from),
-                                       .destination_part_id = known_int(r->first_vertex_part + link->to),
-                                       .rate_Bps = known_real((double)link->rate_mBps / 1000.0),
-                                       .delay_ps = known_int(link->delay_ps),
-                                       .health_ratio = 1.0 });
+        tables_write_part(t, &(row_part){ .part_id = bases.first_link + l,
+                                          .kind = link_class_words[link->class],
+                                          .name = topology_link_name(fabric, l, name, sizeof(name)),
+                                          .source_part_id = known_int(bases.first_vertex + link->from),
+                                          .destination_part_id = known_int(bases.first_vertex + link->to),
+                                          .rate_Bps = known_real((double)link->rate_mBps / 1000.0),
+                                          .delay_ps = known_int(link->delay_ps),
+                                          .health_ratio = 1.0 });
     }
+    return bases;
+}
+
+void recorder_write_env(tables *t, const char *arguments)
+{
+    char host[256], date[32];
+    os_host_name(host, sizeof(host));
+    os_date_utc(date, sizeof(date));
+    tables_write_run_env(t, &(row_run_env){ .run_id = 1,
+                                            .host = host,
+                                            .date_utc = date,
+                                            .compiler = WINDTUNNEL_COMPILER,
+                                            .sqlite_version = trace_library_version(),
+                                            .arguments = arguments ? arguments : "",
+                                            .cores = os_cores() });
 }
 
 static void describe_ranks(recorder *r)
@@ -96,7 +107,7 @@ static void describe_ranks(recorder *r)
         tables_write_rank(r->tables,
                           &(row_rank){ .rank_id = rank,
                                        .rank = rank,
-                                       .gpu_part_id = known_int(r->first_vertex_part +
+                                       .gpu_part_id = known_int(r->parts.first_vertex +
                                                                 topology_gpu_vertex(w->fabric, rank)),
                                        .lane_id = table->lane_of_rank[rank],
                                        .tensor = place.tensor,
@@ -153,7 +164,7 @@ void recorder_describe(recorder *r, const world *w, tables *t)
     r->world = w;
     r->tables = t;
     r->link_bytes = arena_array(r->a, uint64_t, topology_link_count(w->fabric));
-    describe_parts(r);
+    r->parts = recorder_write_parts(t, w->fabric, &w->scenario->cluster);
     describe_ranks(r);
     describe_kernels(r);
 }
@@ -251,8 +262,8 @@ static void on_transfer(void *owner, uint32_t step, const group_def *group, cons
                                            .job_id = known_int(0),
                                            .step = known_int(step),
                                            .collective_id = known_int(collective_number(r, step, moved->tag)),
-                                           .source_part_id = r->first_vertex_part + moved->from,
-                                           .destination_part_id = r->first_vertex_part + moved->to,
+                                           .source_part_id = r->parts.first_vertex + moved->from,
+                                           .destination_part_id = r->parts.first_vertex + moved->to,
                                            .class_id = tables_name(r->tables, group->label),
                                            .bytes = moved->bytes,
                                            .multiplicity = group->multiplicity,
@@ -313,7 +324,7 @@ static void write_links(recorder *r, const step_end *end)
         if (bytes == before) continue;
         const double rate_Bps = (double)topology_link_at(fabric, l)->rate_mBps / 1000.0;
         tables_write_link_sample(
-            r->tables, &(row_link_sample){ .link_part_id = r->first_link_part + l,
+            r->tables, &(row_link_sample){ .link_part_id = r->parts.first_link + l,
                                            .start_ps = end->start_ps,
                                            .end_ps = end->end_ps,
                                            .bytes = bytes - before,
@@ -377,18 +388,18 @@ step_listener recorder_listener(recorder *r, trace_level level)
 
 // ---- Totals ----
 
-void recorder_write_summary(recorder *r, const summary_array *summary)
+void recorder_write_summary(tables *t, trace_opt_int job, const summary_array *summary)
 {
     for (uint32_t i = 0; i < summary->count; i++) {
         const summary_value *v = &summary->items[i];
         row_summary row = { .summary_id = i + 1,
-                            .job_id = known_int(0),
+                            .job_id = job,
                             .metric = v->metric,
                             .unit = v->unit,
                             .reason = v->reason,
                             .explanation = v->explanation };
         if (v->known) row.value = known_real(v->value);
-        tables_write_summary(r->tables, &row);
+        tables_write_summary(t, &row);
     }
 }
 

@@ -10,7 +10,14 @@ recorder *recorder_create(arena *a);
 step_listener recorder_listener(recorder *r, trace_level level);
 // Takes the tables and writes the entities of the world: parts, ranks, lanes, kernels. Once, before the first event.
 void recorder_describe(recorder *r, const world *w, tables *t);
-void recorder_write_summary(recorder *r, const summary_array *summary);
+void recorder_write_summary(tables *t, trace_opt_int job, const summary_array *summary);
+// The fabric as rows: nodes, then vertices, then links, each in the order of its ids.
+typedef struct part_bases {
+    uint32_t first_vertex, first_link; // part_id of vertex 0 and of link 0
+} part_bases;
+part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster_def *cluster);
+// What the machine is; run_env also says how the program was called (NULL: unknown).
+void recorder_write_env(tables *t, const char *arguments);
 // Asked after every step; false stops the run.
 void recorder_on_step(recorder *r, bool (*after_step)(void *owner), void *owner);
 summary_input recorder_totals(const recorder *r);

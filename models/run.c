@@ -79,9 +79,6 @@ static const char *describe_plan(run_context *c)
 static void write_run(run_context *c, const char *resolved)
 {
     const scenario *s = c->scenario;
-    char host[256], date[32];
-    os_host_name(host, sizeof(host));
-    os_date_utc(date, sizeof(date));
     tables_write_run(c->tables, &(row_run){ .run_id = 1,
                                             .state = run_state_words[RUN_RUNNING],
                                             .kind = "step",
@@ -101,44 +98,44 @@ static void write_run(run_context *c, const char *resolved)
                                             .ranks = s->plan.gpus,
                                             .lanes = c->world->lanes.count,
                                             .steps = s->run.steps });
-    tables_write_run_env(c->tables,
-                         &(row_run_env){ .run_id = 1,
-                                         .host = host,
-                                         .date_utc = date,
-                                         .compiler = WINDTUNNEL_COMPILER,
-                                         .sqlite_version = trace_library_version(),
-                                         .arguments = c->options->arguments ? c->options->arguments : "",
-                                         .cores = os_cores() });
-}
-
-static bool is_same_file(const char *left, const char *right)
-{
-    char left_path[OS_PATH_SIZE], right_path[OS_PATH_SIZE];
-    return os_real_path(left, left_path, sizeof(left_path)) &&
-           os_real_path(right, right_path, sizeof(right_path)) && strcmp(left_path, right_path) == 0;
+    recorder_write_env(c->tables, c->options->arguments);
 }
 
 // With force an existing file is replaced, but never the question itself.
-static bool check_output_is_not_input(run_context *c)
+static bool check_output_is_not_input(const char *output, const scenario *s, sim_error *error)
 {
-    const char *output = c->options->output_path;
-    const text_list *included = &c->scenario->document.included;
-    if (is_same_file(output, c->options->scenario_path))
-        return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself", output);
+    const text_list *included = &s->document.included;
+    if (os_is_same_file(output, s->file))
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself", output);
     for (uint32_t i = 0; i < included->count; i++)
-        if (is_same_file(output, included->items[i]))
-            return sim_fail(c->error, SIM_EXIT_INPUT, NULL,
+        if (os_is_same_file(output, included->items[i]))
+            return sim_fail(error, SIM_EXIT_INPUT, NULL,
                             "the output \"%s\" is a file that the scenario includes", output);
     return true;
 }
 
 // What else the caller's user may do, behind the hint there is.
-static bool add_hint(run_context *c, const char *more)
+static bool add_hint(sim_error *error, const char *more)
 {
-    char known[sizeof c->error->hint];
+    char known[sizeof error->hint];
     if (!more) return false;
-    snprintf(known, sizeof known, "%s", c->error->hint);
-    return sim_hint(c->error, "%s; %s", known, more);
+    snprintf(known, sizeof known, "%s", error->hint);
+    return sim_hint(error, "%s; %s", known, more);
+}
+
+trace *run_open_trace(arena *a, const run_options *o, const scenario *s, const trace_estimate *estimate,
+                      const char **resolved, sim_error *error)
+{
+    const trace_level level = (trace_level)s->run.trace;
+    trace_options options = tables_options(o->output_path, o->force, level);
+    options.force_hint = o->hints.force;
+    if (!check_output_is_not_input(o->output_path, s, error)) return NULL;
+    if (!trace_estimate_check(estimate, level, o->trace_anyway, error)) {
+        add_hint(error, o->hints.trace_anyway);
+        return NULL;
+    }
+    *resolved = scenario_resolved(s, a, error);
+    return *resolved ? trace_open(a, &options, error) : NULL;
 }
 
 // The last thing that can be refused is the output; from here on a database exists.
@@ -146,16 +143,9 @@ static bool open_output(run_context *c)
 {
     arena *a = c->result->arena;
     if (c->options->output_path) {
-        if (!check_output_is_not_input(c)) return false;
-        const trace_level level = (trace_level)c->scenario->run.trace;
+        const char *resolved;
         const trace_estimate estimate = recorder_estimate(c->world);
-        if (!trace_estimate_check(&estimate, level, c->options->trace_anyway, c->error))
-            return add_hint(c, c->options->hints.trace_anyway);
-        const char *resolved = scenario_resolved(c->scenario, a, c->error);
-        if (!resolved) return false;
-        trace_options options = tables_options(c->options->output_path, c->options->force, level);
-        options.force_hint = c->options->hints.force;
-        c->trace = trace_open(a, &options, c->error);
+        c->trace = run_open_trace(a, c->options, c->scenario, &estimate, &resolved, c->error);
         if (!c->trace) return false;
         c->tables = tables_create(a, c->trace);
         write_run(c, resolved);
@@ -257,7 +247,7 @@ static void summarise(run_context *c)
         summary_digest(&r->summary, c->world->sim);
         r->digest = sim_digest(c->world->sim);
     }
-    recorder_write_summary(c->recorder, &r->summary);
+    recorder_write_summary(c->tables, known_int(0), &r->summary);
 }
 
 static void count(run_context *c)

@@ -169,6 +169,13 @@ bool os_real_path(const char *path, char *buffer, size_t size)
     return fits ? true : too_long(buffer);
 }
 
+bool os_is_same_file(const char *left, const char *right)
+{
+    char left_path[OS_PATH_SIZE], right_path[OS_PATH_SIZE];
+    return os_real_path(left, left_path, sizeof(left_path)) &&
+           os_real_path(right, right_path, sizeof(right_path)) && strcmp(left_path, right_path) == 0;
+}
+
 bool os_join_path(char *buffer, size_t size, const char *directory, const char *name)
 {
     size_t length = strlen(directory);

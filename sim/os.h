@@ -38,6 +38,7 @@ bool os_rename(const char *from, const char *to);
 // Where this program's file lies, without the final slash.
 bool os_program_directory(char *buffer, size_t size);
 bool os_real_path(const char *path, char *buffer, size_t size);
+bool os_is_same_file(const char *left, const char *right); // both are there, and are one
 // Text only, the disk is not asked. False: the result does not fit, and buffer holds "".
 bool os_join_path(char *buffer, size_t size, const char *directory, const char *name); // absolute names stay
 bool os_directory_of(char *buffer, size_t size, const char *path); // "a/b" -> "a", "a" -> ".", "/a" -> "/"

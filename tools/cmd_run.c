@@ -47,25 +47,16 @@ static const metric_label labels[] = {
     { "cost_per_step", "cost per step", NULL },
 };
 
-static const char *value_text(arena *a, const summary_value *v)
-{
-    if (!v->known) return "unknown";
-    if (strcmp(v->unit, "1") == 0) return output_percent(a, v->value);
-    if (v->kind == UNIT_BYTES) return output_bytes(a, v->value);
-    if (v->kind == UNIT_NONE && v->value >= 1000.0) return output_count(a, (uint64_t)(v->value + 0.5));
-    return output_number(a, v->kind, v->value);
-}
-
 // rate: explains a share of the peak in its place; NULL: the value explains itself.
 static void add_metric(arena *a, table *t, const char *label, const summary_value *v,
                        const summary_value *rate)
 {
     table_cell(t, "%s", label);
-    table_cell(t, "%s", value_text(a, v));
+    table_cell(t, "%s", answer_value(a, v));
     if (!v->known)
         table_cell(t, "(%s)", v->reason);
     else if (rate && rate->known)
-        table_cell(t, "%s %s", value_text(a, rate), rate->explanation);
+        table_cell(t, "%s %s", answer_value(a, rate), rate->explanation);
     else
         table_cell(t, "%s", v->explanation);
 }
@@ -124,23 +115,6 @@ static void print_blame(arena *a, const run_result *r)
     table_print(&t, "  ", stdout);
 }
 
-static void print_assumptions(arena *a, const run_result *r, bool verbose)
-{
-    static const table_column columns[] = { { NULL, false }, { NULL, false }, { NULL, false } };
-    const uint32_t count = r->assumptions.count;
-    if (!count) return;
-    printf("assumed     %u value%s of the catalogue%s\n", count, count == 1 ? "" : "s",
-           verbose ? ":" : ", neither measured nor published; --verbose lists them");
-    if (!verbose) return;
-    table t = table_make(a, columns, ARRAY_COUNT(columns));
-    for (uint32_t i = 0; i < count; i++) {
-        table_cell(&t, "%s", r->assumptions.items[i].path);
-        table_cell(&t, "%s", r->assumptions.items[i].value);
-        table_cell(&t, "%s", r->assumptions.items[i].source ? r->assumptions.items[i].source : "");
-    }
-    table_print(&t, "  ", stdout);
-}
-
 static void print_summary(arena *a, const run_command_options *o, const run_result *r)
 {
     const scenario *s = r->scenario;
@@ -154,7 +128,7 @@ static void print_summary(arena *a, const run_command_options *o, const run_resu
            output_bytes(a, (double)r->memory.total_bytes),
            output_bytes(a, (double)s->cluster.node.gpu.memory_bytes),
            output_percent(a, (double)r->memory.total_bytes / (double)s->cluster.node.gpu.memory_bytes));
-    print_assumptions(a, r, o->verbose);
+    answer_assumptions(a, &r->assumptions, o->verbose, stdout);
     printf("played      %u step%s, %s events in %s\n", r->steps_done, r->steps_done == 1 ? "" : "s",
            output_count(a, r->counters.events), output_number(a, UNIT_TIME, r->wall_s));
     if (r->state == RUN_DONE) printf("digest      %016" PRIx64 "\n", r->digest);
@@ -165,19 +139,7 @@ static void print_summary(arena *a, const run_command_options *o, const run_resu
 
 static void print_json_lists(json_writer *j, const run_result *r)
 {
-    json_object(j, "summary");
-    for (uint32_t i = 0; i < r->summary.count; i++) {
-        const summary_value *v = &r->summary.items[i];
-        json_object(j, v->metric);
-        if (v->known)
-            json_number(j, "value", v->value);
-        else
-            json_null(j, "value");
-        json_text(j, "unit", v->unit);
-        if (!v->known) json_text(j, "reason", v->reason);
-        json_close(j);
-    }
-    json_close(j);
+    answer_summary_json(j, &r->summary);
     json_array(j, "blame");
     for (uint32_t i = 0; i < r->blame.count; i++) {
         json_object(j, NULL);
@@ -189,15 +151,7 @@ static void print_json_lists(json_writer *j, const run_result *r)
     }
     json_close(j);
     answer_memory_json(j, r->scenario, &r->memory);
-    json_array(j, "assumed");
-    for (uint32_t i = 0; i < r->assumptions.count; i++) {
-        json_object(j, NULL);
-        json_text(j, "path", r->assumptions.items[i].path);
-        json_text(j, "value", r->assumptions.items[i].value);
-        json_text(j, "source", r->assumptions.items[i].source);
-        json_close(j);
-    }
-    json_close(j);
+    answer_assumptions_json(j, &r->assumptions);
 }
 
 static void print_json(arena *a, const run_command_options *o, const run_result *r)

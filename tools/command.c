@@ -156,3 +156,59 @@ void answer_memory_json(json_writer *j, const scenario *s, const memory_need *ne
     json_bool(j, "fits", need->total_bytes <= capacity);
     json_close(j);
 }
+
+const char *answer_value(arena *a, const summary_value *v)
+{
+    if (!v->known) return "unknown";
+    if (strcmp(v->unit, "1") == 0) return output_percent(a, v->value);
+    if (v->kind == UNIT_BYTES) return output_bytes(a, v->value);
+    if (v->kind == UNIT_NONE && v->value >= 1000.0) return output_count(a, (uint64_t)(v->value + 0.5));
+    return output_number(a, v->kind, v->value);
+}
+
+void answer_assumptions(arena *a, const assumption_array *assumptions, bool verbose, FILE *out)
+{
+    static const table_column columns[] = { { NULL, false }, { NULL, false }, { NULL, false } };
+    const uint32_t count = assumptions->count;
+    if (!count) return;
+    fprintf(out, "assumed     %u value%s of the catalogue%s\n", count, count == 1 ? "" : "s",
+            verbose ? ":" : ", neither measured nor published; --verbose lists them");
+    if (!verbose) return;
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t i = 0; i < count; i++) {
+        table_cell(&t, "%s", assumptions->items[i].path);
+        table_cell(&t, "%s", assumptions->items[i].value);
+        table_cell(&t, "%s", assumptions->items[i].source ? assumptions->items[i].source : "");
+    }
+    table_print(&t, "  ", out);
+}
+
+void answer_summary_json(json_writer *j, const summary_array *summary)
+{
+    json_object(j, "summary");
+    for (uint32_t i = 0; i < summary->count; i++) {
+        const summary_value *v = &summary->items[i];
+        json_object(j, v->metric);
+        if (v->known)
+            json_number(j, "value", v->value);
+        else
+            json_null(j, "value");
+        json_text(j, "unit", v->unit);
+        if (!v->known) json_text(j, "reason", v->reason);
+        json_close(j);
+    }
+    json_close(j);
+}
+
+void answer_assumptions_json(json_writer *j, const assumption_array *assumptions)
+{
+    json_array(j, "assumed");
+    for (uint32_t i = 0; i < assumptions->count; i++) {
+        json_object(j, NULL);
+        json_text(j, "path", assumptions->items[i].path);
+        json_text(j, "value", assumptions->items[i].value);
+        json_text(j, "source", assumptions->items[i].source);
+        json_close(j);
+    }
+    json_close(j);
+}

@@ -24,7 +24,7 @@ struct command {
     const option *options;
     int (*run)(const command_call *call);
 };
-extern const command command_check, command_show, command_run;
+extern const command command_check, command_show, command_run, command_traffic;
 
 // Parses the call into out and words. False when the command has ended with *exit_code: help was printed, or an error.
 // json: the member of out that says whether errors are also told as JSON.
@@ -58,3 +58,9 @@ const char *answer_cluster(arena *a, const scenario *s); // "8 x h100-sxm in 1 x
 const char *answer_plan(arena *a, const scenario *s);
 void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out); // the table by part
 void answer_memory_json(json_writer *j, const scenario *s, const memory_need *need); // the member "memory"
+// "1.234 ms", "41.3 %" (of unit 1), "74.51 GiB", "unknown"
+const char *answer_value(arena *a, const summary_value *v);
+void answer_summary_json(json_writer *j, const summary_array *summary); // the member "summary"
+// How many values nobody has measured or published; verbose: which.
+void answer_assumptions(arena *a, const assumption_array *assumptions, bool verbose, FILE *out);
+void answer_assumptions_json(json_writer *j, const assumption_array *assumptions); // the member "assumed"

@@ -7,12 +7,12 @@
 #include <gsl/gsl_errno.h>
 #include <string.h>
 
-static const command *const commands[] = { &command_check, &command_show, &command_run };
+static const command *const commands[] = { &command_check, &command_show, &command_run, &command_traffic };
 
 // DESIGN.md 13: named, so that whoever has read about them hears that it is too early.
-static const char *const later[] = { "job",      "sweep",     "search",  "traffic", "collective",
-                                     "storage",  "report",    "compare", "export",  "import",
-                                     "validate", "calibrate", "schema",  "doctor" };
+static const char *const later[] = { "job",       "sweep",   "search", "collective", "storage",
+                                     "report",    "compare", "export", "import",     "validate",
+                                     "calibrate", "schema",  "doctor" };
 
 static void print_help(FILE *out)
 {

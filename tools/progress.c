@@ -26,6 +26,21 @@ char *progress_format(char *buffer, size_t size, const run_progress *now)
     return buffer;
 }
 
+char *progress_format_flows(char *buffer, size_t size, const traffic_progress *now)
+{
+    char left[64];
+    if (now->finished == 0 || !(now->wall_s > 0.0)) {
+        snprintf(buffer, size, "0 of %" PRIu64 " flows  %.1f million events", now->flows,
+                 (double)now->events * 1e-6);
+        return buffer;
+    }
+    const double flows_per_s = (double)now->finished / now->wall_s;
+    output_duration(left, sizeof(left), (double)(now->flows - now->finished) / flows_per_s);
+    snprintf(buffer, size, "%" PRIu64 " of %" PRIu64 " flows  %.0f %%  %.3g flows/s  %s left", now->finished,
+             now->flows, 100.0 * (double)now->finished / (double)now->flows, flows_per_s, left);
+    return buffer;
+}
+
 // Rewrites the line where it stands; spaces cover what the one before left over.
 static void write_line(progress *p, const char *line)
 {
@@ -39,14 +54,25 @@ static void write_line(progress *p, const char *line)
     p->width = width;
 }
 
+// Is it time for a line?
+static bool is_due(progress *p, double wall_s)
+{
+    if (!p->out || wall_s <= first_after_s || wall_s - p->shown_s <= interval_s) return false;
+    p->shown_s = wall_s;
+    return true;
+}
+
 bool progress_show(void *owner, const run_progress *now)
 {
-    progress *p = owner;
-    if (p->out && now->wall_s > first_after_s && now->wall_s - p->shown_s > interval_s) {
-        char line[160];
-        p->shown_s = now->wall_s;
-        write_line(p, progress_format(line, sizeof(line), now));
-    }
+    char line[160];
+    if (is_due(owner, now->wall_s)) write_line(owner, progress_format(line, sizeof(line), now));
+    return !os_interrupted();
+}
+
+bool progress_show_flows(void *owner, const traffic_progress *now)
+{
+    char line[160];
+    if (is_due(owner, now->wall_s)) write_line(owner, progress_format_flows(line, sizeof(line), now));
     return !os_interrupted();
 }
 

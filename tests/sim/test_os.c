@@ -179,6 +179,9 @@ static void tells_what_is_there(void **state)
     assert_false(os_real_path(".", path, 4));
     assert_string_equal(path, "");
     assert_false(os_real_path("missing", path, sizeof path));
+    assert_true(os_is_same_file(".", folder));
+    assert_false(os_is_same_file(".", "/"));
+    assert_false(os_is_same_file("missing", "missing"));
 }
 
 static void joins_and_splits_paths(void **state)

@@ -11,7 +11,7 @@ level_of() {
     models/windtunnel.h) echo 19 ;;
     models/ids.* | models/dtype.* | models/digest.* | models/part*.* | models/tables*.*) echo 11 ;;
     models/hardware/* | models/network/*) echo 12 ;;
-    models/collective/* | models/storage/* | models/reliability/*) echo 13 ;;
+    models/collective/* | models/traffic/* | models/storage/* | models/reliability/*) echo 13 ;;
     models/training/* | models/cost.*) echo 14 ;;
     models/*/*) echo unknown ;;
     models/*) echo 15 ;;

@@ -16,6 +16,34 @@ static const struct line_case lines[] = {
     { { .steps_done = 0, .steps = 3, .events = 2340000, .wall_s = 9.0 }, "step 1 of 3  2.3 million events" },
 };
 
+struct flows_case {
+    traffic_progress now;
+    const char *want;
+};
+static const struct flows_case flow_lines[] = {
+    { { .finished = 2016, .flows = 8064, .wall_s = 1.5 },
+      "2016 of 8064 flows  25 %  1.34e+03 flows/s  5 s left" }, // 6048 / 1344 = 4.5, ties up
+    { { .finished = 3, .flows = UINT64_C(300000000000), .wall_s = 1.0 },
+      "3 of 300000000000 flows  0 %  3 flows/s  1157407 d 09 h left" },
+    { { .finished = 0, .flows = 8064, .events = 2340000, .wall_s = 9.0 },
+      "0 of 8064 flows  2.3 million events" },
+};
+
+static void lines_say_how_many_flows(void **state)
+{
+    (void)state;
+    char text[160];
+    for (size_t i = 0; i < ARRAY_COUNT(flow_lines); i++)
+        assert_string_equal(progress_format_flows(text, sizeof(text), &flow_lines[i].now),
+                            flow_lines[i].want);
+    progress p = { .out = tmpfile() };
+    assert_non_null(p.out);
+    assert_true(progress_show_flows(&p, &(traffic_progress){ .finished = 1, .flows = 4, .wall_s = 0.4 }));
+    assert_true(progress_show_flows(&p, &(traffic_progress){ .finished = 2, .flows = 4, .wall_s = 1.0 }));
+    assert_string_equal(text_read_back(p.out, text, sizeof(text)),
+                        "\r2 of 4 flows  50 %  2 flows/s  1 s left\r");
+}
+
 static void lines_say_how_far(void **state)
 {
     (void)state;
@@ -55,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_say_how_far),
+        cmocka_unit_test(lines_say_how_many_flows),
         cmocka_unit_test(the_line_is_rewritten),
         cmocka_unit_test(nothing_is_shown_elsewhere),
     };

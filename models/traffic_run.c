@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/traffic_run.h"
+#include "models/traffic/flow_file.h"
+#include "sim/os.h"
+#include <inttypes.h>
+#include <setjmp.h>
+
+const char *const traffic_ends_words[] = { "nics", "gpus", NULL };
+
+typedef struct traffic_context {
+    const traffic_run_options *options;
+    traffic_run_result *result;
+    sim_error *error;
+    arena *arena;
+    const scenario *scenario;
+    traffic_settings settings;
+    sim *sim;
+    network *network;
+    traffic *traffic;
+    tables *tables;
+    trace *trace; // NULL: no database
+    part_bases parts;
+    name_id class_id;
+    double start_wall_s, start_cpu_s;
+    bool has_started, cancelled, failed;
+    jmp_buf escape;
+} traffic_context;
+
+// ---- Before the clock starts: nothing has been written yet ----
+
+static bool name_hosts(traffic_context *c)
+{
+    const topology *fabric = c->result->fabric;
+    const bool nics = c->options->ends == TRAFFIC_NICS;
+    const uint32_t count = nics ? topology_nic_count(fabric) : topology_gpu_count(fabric);
+    if (!count) {
+        sim_fail(c->error, SIM_EXIT_INPUT, bind_place_of(c->scenario->reader, &c->scenario->cluster.node),
+                 "the cluster has no %s for flows to go between", nics ? "NICs" : "GPUs");
+        return sim_hint(c->error, "--between %s", traffic_ends_words[nics ? TRAFFIC_GPUS : TRAFFIC_NICS]);
+    }
+    vertex_id *hosts = arena_array(c->arena, vertex_id, count);
+    for (uint32_t i = 0; i < count; i++)
+        hosts[i] = nics ? topology_nic_vertex(fabric, i) : topology_gpu_vertex(fabric, i);
+    c->settings.hosts = hosts;
+    c->settings.host_count = c->result->hosts = count;
+    return true;
+}
+
+static bool find_flows(traffic_context *c)
+{
+    const traffic_run_options *o = c->options;
+    const uint32_t hosts = c->settings.host_count;
+    if (o->flows_path) {
+        const flow_file_limits limits = { .hosts = hosts, .flows = TRAFFIC_LIST_MAX };
+        if (!flow_file_read(c->arena, o->flows_path, &limits, &c->settings.flows, c->error)) return false;
+        c->result->what = arena_format(c->arena, "flows of %s", o->flows_path);
+        return true;
+    }
+    if (!pattern_check(&o->pattern, hosts, c->error)) return false;
+    if (pattern_is_loop(o->pattern.kind))
+        c->settings.loop = o->pattern;
+    else
+        pattern_draw(c->arena, &o->pattern, hosts, &c->settings.flows);
+    c->result->what = pattern_describe(c->arena, &o->pattern);
+    return true;
+}
+
+static bool check_clock(traffic_context *c)
+{
+    const double longest_s = traffic_longest_s(c->arena, c->result->fabric, &c->settings);
+    if (longest_s <= units_s_from_ps(SIM_TIME_MAX)) return true;
+    char longest[32];
+    units_format(UNIT_TIME, longest_s, longest, sizeof(longest));
+    return sim_fail(c->error, SIM_EXIT_INPUT, NULL,
+                    "the flows may take up to %s, more than the 106 days that the clock can hold", longest) ||
+           sim_hint(c->error, "fewer or smaller flows, or faster links");
+}
+
+static void on_done(void *owner, const traffic_done *done)
+{
+    traffic_context *c = owner;
+    const vertex_id from = c->settings.hosts[done->from], to = c->settings.hosts[done->to];
+    const path_facts path = topology_path_facts(c->result->fabric, from, to);
+    const sim_time alone_ps = path.delay_ps + units_wire_time_ps(done->bytes, path.rate_mBps);
+    tables_write_transfer(c->tables, &(row_transfer){ .transfer_id = done->flow,
+                                                      .source_part_id = c->parts.first_vertex + from,
+                                                      .destination_part_id = c->parts.first_vertex + to,
+                                                      .class_id = c->class_id,
+                                                      .bytes = done->bytes,
+                                                      .multiplicity = 1,
+                                                      .start_ps = done->start_ps,
+                                                      .end_ps = done->end_ps,
+                                                      .alone_ps = known_int(alone_ps),
+                                                      .links = known_int(path.links) });
+}
+
+static bool build(traffic_context *c)
+{
+    const run_options *o = &c->options->run;
+    c->result->fabric = world_build_fabric(c->arena, c->scenario, c->error);
+    if (!c->result->fabric || !name_hosts(c) || !find_flows(c) || !check_clock(c)) return false;
+    if (o->output_path && c->scenario->run.trace >= (int)tables_all[TABLE_TRANSFER].level) {
+        c->settings.on_done = on_done;
+        c->settings.owner = c;
+    }
+    c->sim = sim_create(c->arena, &(sim_options){ .queue = o->queue, .reverse_phases = o->reverse_phases });
+    c->network = world_build_network(c->arena, c->scenario, c->sim, c->result->fabric);
+    c->traffic = traffic_create(c->arena, c->sim, c->network, &c->settings);
+    return true;
+}
+
+static trace_estimate estimate_rows(const traffic_context *c)
+{
+    const topology *fabric = c->result->fabric;
+    const uint64_t links = topology_link_count(fabric);
+    trace_estimate e = { 0 };
+    e.rows[TRACE_SUMMARY] = (uint64_t)topology_node_count(fabric) + topology_vertex_count(fabric) + links;
+    e.rows[TRACE_STEPS] = e.rows[TRACE_SPANS] = e.rows[TRACE_SUMMARY] + links;
+    e.rows[TRACE_TRANSFERS] = e.rows[TRACE_PACKETS] = e.rows[TRACE_SPANS] +
+                                                      traffic_results_of(c->traffic)->flows;
+    return e;
+}
+
+static void write_run(traffic_context *c, const char *resolved)
+{
+    const scenario *s = c->scenario;
+    tables_write_run(c->tables, &(row_run){ .run_id = 1,
+                                            .state = run_state_words[RUN_RUNNING],
+                                            .kind = "traffic",
+                                            .version = WINDTUNNEL_VERSION,
+                                            .scenario = s->file,
+                                            .scenario_text = s->document.text,
+                                            .resolved = resolved,
+                                            .seed = s->run.seed,
+                                            .trace_level = trace_level_words[s->run.trace],
+                                            .engine = network_engine_words[s->network.engine],
+                                            .fold = "none",
+                                            .nodes = topology_node_count(c->result->fabric),
+                                            .gpus = topology_gpu_count(c->result->fabric) });
+    recorder_write_env(c->tables, c->options->run.arguments);
+}
+
+// The last thing that can be refused is the output; from here on a database exists.
+static bool open_output(traffic_context *c)
+{
+    const run_options *o = &c->options->run;
+    if (!o->output_path) {
+        c->tables = tables_create(c->arena, NULL);
+        return true;
+    }
+    const char *resolved, *flows = c->options->flows_path;
+    if (flows && os_is_same_file(o->output_path, flows))
+        return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the file of flows itself",
+                        o->output_path);
+    const trace_estimate estimate = estimate_rows(c);
+    c->trace = run_open_trace(c->arena, o, c->scenario, &estimate, &resolved, c->error);
+    if (!c->trace) return false;
+    c->tables = tables_create(c->arena, c->trace);
+    write_run(c, resolved);
+    c->parts = recorder_write_parts(c->tables, c->result->fabric, &c->scenario->cluster);
+    c->class_id = tables_name(c->tables, flows ? "flow" : pattern_words[c->options->pattern.kind]);
+    return true;
+}
+
+// ---- While the clock runs ----
+
+// True: the run is to stop.
+static bool poll(void *owner)
+{
+    traffic_context *c = owner;
+    if (c->trace) trace_commit_if_due(c->trace);
+    c->failed = c->trace && !trace_ok(c->trace);
+    if (c->failed) return true;
+    if (!c->options->progress) return false;
+    const traffic_results *r = traffic_results_of(c->traffic);
+    const traffic_progress progress = { .finished = r->finished,
+                                        .flows = r->flows,
+                                        .events = sim_counters_of(c->sim).handled,
+                                        .wall_s = os_wall_s() - c->start_wall_s };
+    c->cancelled = !c->options->progress(c->options->owner, &progress);
+    return c->cancelled;
+}
+
+static bool judge(traffic_context *c, sim_outcome outcome)
+{
+    const traffic_results *r = &c->result->flows;
+    if (c->failed) return trace_error_of(c->trace, c->error);
+    if (c->cancelled && r->finished < r->flows) {
+        c->result->run.state = RUN_CANCELLED;
+        return true;
+    }
+    if (outcome == SIM_LIVELOCK)
+        return sim_fail(c->error, SIM_EXIT_BUG, NULL, "livelock: more than %d rounds at %" PRId64 " ps",
+                        SIM_ROUNDS_MAX, sim_now(c->sim));
+    if (r->finished < r->flows)
+        return sim_fail(c->error, SIM_EXIT_NO, NULL,
+                        "%" PRIu64 " of %" PRIu64 " flows never finish: nothing moves any more",
+                        r->flows - r->finished, r->flows);
+    // Bytes sent = bytes received, and nothing left over (DESIGN.md 2.4). Our bug if not.
+    const network_counters n = network_counters_of(c->network);
+    SIM_ASSERT(n.bytes_sent == n.bytes_received && n.bytes_received == r->bytes);
+    SIM_ASSERT(n.started == r->flows && n.delivered == r->flows);
+    network_verify(c->network);
+    c->result->run.state = RUN_DONE;
+    return true;
+}
+
+static bool play(traffic_context *c)
+{
+    sim_set_poll(c->sim, poll, c);
+    traffic_start(c->traffic);
+    c->has_started = true;
+    const sim_outcome outcome = sim_run(c->sim, SIM_TIME_MAX);
+    c->result->flows = *traffic_results_of(c->traffic);
+    return judge(c, outcome);
+}
+
+// ---- At the end ----
+
+static void add(traffic_context *c, const char *metric, unit_kind kind, const char *unit, double value,
+                const char *explanation)
+{
+    const bool known = c->result->flows.finished > 0;
+    *array_push(&c->result->run.summary,
+                c->arena) = (summary_value){ .metric = metric,
+                                             .kind = kind,
+                                             .unit = unit,
+                                             .known = known,
+                                             .value = known ? value : 0.0,
+                                             .reason = known ? NULL : "no flow has finished",
+                                             .explanation = explanation };
+}
+
+// Of the catalogue's assumed values those of the network alone: the flows never meet a GPU's kernels.
+static void list_assumptions(traffic_context *c)
+{
+    static const char *const paths[] = { "cluster.fabric.", "cluster.node.nic.", "cluster.node.nic_pcie_rate",
+                                         "cluster.node.scale_up." };
+    const size_t path_count = c->options->ends == TRAFFIC_NICS ? 2 : ARRAY_COUNT(paths);
+    assumption_array all = { 0 };
+    summary_assumptions(c->arena, c->scenario, &all);
+    for (uint32_t i = 0; i < all.count; i++)
+        for (size_t k = 0; k < path_count; k++)
+            if (strncmp(all.items[i].path, paths[k], strlen(paths[k])) == 0)
+                *array_push(&c->result->run.assumptions, c->arena) = all.items[i];
+}
+
+static void summarise(traffic_context *c)
+{
+    const traffic_results *r = &c->result->flows;
+    const double last_s = units_s_from_ps(r->completion_last_ps);
+    const char *what = arena_format(c->arena, "%s, between %" PRIu32 " %s", c->result->what, c->result->hosts,
+                                    traffic_ends_words[c->options->ends]);
+    add(c, "flows", UNIT_NONE, "1", (double)r->flows, what);
+    add(c, "finished", UNIT_NONE, "1", (double)r->finished, "flows whose last byte was delivered");
+    add(c, "moved_bytes", UNIT_BYTES, "B", (double)r->bytes, "of the flows that have finished");
+    add(c, "completion_first", UNIT_TIME, "s", units_s_from_ps(r->completion_first_ps),
+        "when the first flow ended, on the clock");
+    add(c, "completion_mean", UNIT_TIME, "s", traffic_mean_s(r->completion_sum_ps, r->finished),
+        "mean over the flows of when they ended");
+    add(c, "completion_last", UNIT_TIME, "s", last_s, "when the last flow ended");
+    add(c, "duration_least", UNIT_TIME, "s", units_s_from_ps(r->duration_least_ps),
+        "the shortest time from a flow's start to its end");
+    add(c, "duration_mean", UNIT_TIME, "s", traffic_mean_s(r->duration_sum_ps, r->finished),
+        "mean time from a flow's start to its end");
+    add(c, "duration_greatest", UNIT_TIME, "s", units_s_from_ps(r->duration_greatest_ps),
+        "the longest time from a flow's start to its end");
+    if (last_s > 0.0)
+        add(c, "throughput", UNIT_RATE, "B/s", (double)r->bytes / last_s,
+            "bytes of all flows by the time the last one ended");
+    list_assumptions(c);
+    recorder_write_summary(c->tables, (trace_opt_int){ .known = false }, &c->result->run.summary);
+    summary_digest(&c->result->run.summary, c->sim);
+    if (c->result->run.state == RUN_DONE) c->result->run.digest = sim_digest(c->sim);
+}
+
+// Keeps the busiest links, the earlier one where two are equally busy.
+static void note_hot_link(traffic_context *c, link_id link, uint64_t bytes, double busy_ratio)
+{
+    traffic_run_result *r = c->result;
+    uint32_t place = r->hottest_count;
+    while (place > 0 && r->hottest[place - 1].busy_ratio < busy_ratio)
+        place--;
+    if (place == HOT_LINKS_MAX) return;
+    if (r->hottest_count < HOT_LINKS_MAX) r->hottest_count++;
+    for (uint32_t i = r->hottest_count - 1; i > place; i--)
+        r->hottest[i] = r->hottest[i - 1];
+    char name[192];
+    r->hottest[place] = (hot_link){
+        .name = arena_text(c->arena, topology_link_name(c->result->fabric, link, name, sizeof(name))),
+        .bytes = bytes,
+        .busy_ratio = busy_ratio,
+    };
+}
+
+static void count_links(traffic_context *c)
+{
+    const topology *fabric = c->result->fabric;
+    const sim_time end_ps = c->result->flows.completion_last_ps;
+    if (end_ps == 0) return; // no time has passed, so no link was busy for a share of it
+    for (link_id l = 0; l < topology_link_count(fabric); l++) {
+        const uint64_t bytes = network_link_bytes(c->network, l);
+        if (!bytes) continue;
+        const double rate_Bps = (double)topology_link_at(fabric, l)->rate_mBps / 1000.0;
+        const double busy_ratio = (double)bytes / rate_Bps / units_s_from_ps(end_ps);
+        note_hot_link(c, l, bytes, busy_ratio);
+        if (!tables_wants(c->tables, TABLE_LINK_SAMPLE)) continue;
+        tables_write_link_sample(c->tables, &(row_link_sample){ .link_part_id = c->parts.first_link + l,
+                                                                .end_ps = end_ps,
+                                                                .bytes = bytes,
+                                                                .busy_ratio = busy_ratio });
+    }
+}
+
+static void count(traffic_context *c)
+{
+    const network_counters network_ = network_counters_of(c->network);
+    const sim_counters sim_ = sim_counters_of(c->sim);
+    c->result->run.counters = (run_counters){ .events = sim_.handled,
+                                              .transfers = network_.delivered,
+                                              .bytes_sent = network_.bytes_sent,
+                                              .trace_rows = c->trace ? trace_rows_written(c->trace) : 0,
+                                              .pending_high_water = sim_.pending_high_water,
+                                              .arena_bytes = arena_high_water_bytes(c->arena) };
+}
+
+static bool close_output(traffic_context *c)
+{
+    if (!c->trace) return true;
+    trace *t = c->trace;
+    run_result *r = &c->result->run;
+    tables_finish_run(c->tables, &(run_end){ .state = run_state_words[r->state],
+                                             .error = sim_failed(c->error) ? c->error->message : NULL,
+                                             .has_digest = r->state == RUN_DONE,
+                                             .digest = r->digest,
+                                             .wall_s = r->wall_s,
+                                             .cpu_s = r->cpu_s,
+                                             .peak_memory_bytes = os_peak_memory_bytes(),
+                                             .events = r->counters.events });
+    c->trace = NULL;
+    sim_error closing = { 0 };
+    if (trace_close(t, &closing)) return true;
+    r->state = RUN_FAILED;
+    if (!sim_failed(c->error)) *c->error = closing;
+    return false;
+}
+
+static bool execute(traffic_context *c)
+{
+    c->result->run.state = RUN_FAILED;
+    if (!build(c) || !open_output(c)) return false;
+    const bool played = play(c);
+    c->result->run.wall_s = os_wall_s() - c->start_wall_s;
+    c->result->run.cpu_s = os_cpu_s() - c->start_cpu_s;
+    if (!c->failed) {
+        count_links(c);
+        summarise(c);
+    }
+    count(c);
+    return close_output(c) && played;
+}
+
+// Before the clock starts a failure leaves no file; from then on the database says how the run ended.
+static void end_output(traffic_context *c)
+{
+    if (!c->trace) return;
+    if (c->has_started) {
+        close_output(c);
+        return;
+    }
+    trace_abandon(c->trace);
+    c->trace = NULL;
+    os_remove(c->options->run.output_path);
+}
+
+static bool out_of_memory(traffic_context *c)
+{
+    c->result->run.state = RUN_FAILED;
+    sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
+    end_output(c);
+    return false;
+}
+
+// The functions that set the escape change no variable of their own afterwards, so none can be lost by the jump.
+static bool execute_guarded(traffic_context *c)
+{
+    if (setjmp(c->escape)) return out_of_memory(c);
+    arena_set_escape(c->arena, &c->escape);
+    return execute(c);
+}
+
+bool traffic_run_execute(const traffic_run_options *options, traffic_run_result *result, sim_error *error)
+{
+    traffic_context c = { .options = options,
+                          .result = result,
+                          .error = error,
+                          .start_wall_s = os_wall_s(),
+                          .start_cpu_s = os_cpu_s() };
+    SIM_ASSERT(!options->run.progress);
+    *result = (traffic_run_result){ 0 };
+    if (!run_load(&options->run, false, &result->run, error)) {
+        result->run.state = RUN_FAILED;
+        return false;
+    }
+    c.arena = result->run.arena;
+    c.scenario = result->run.scenario;
+    const bool good = execute_guarded(&c);
+    arena_set_escape(c.arena, NULL);
+    if (c.sim) sim_destroy(c.sim);
+    return good;
+}
+
+void traffic_run_free(traffic_run_result *result)
+{
+    run_free(&result->run);
+    *result = (traffic_run_result){ 0 };
+}

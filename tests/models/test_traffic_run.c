@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/database.h"
+
+#include "models/traffic_run.h"
+#include "tests/support/random.h"
+#include "tests/support/text.h"
+#include <inttypes.h>
+
+// Two nodes of eight GPUs and eight NICs on one switch: 16 hosts either way.
+#define CLUSTER                                                                                              \
+    "cluster: { node: dgx-a100, nodes: 2, fabric: { topology: single-switch, switch: qm8790 } }\n"           \
+    "run: { trace: transfers }\n"
+
+typedef struct bench {
+    char catalogue[4200];
+    traffic_run_options options;
+    traffic_run_result result;
+    sim_error error;
+} bench;
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void prepare(bench *b, const scratch_folder *place, const char *text)
+{
+    memset(b, 0, sizeof *b);
+    snprintf(b->catalogue, sizeof b->catalogue, "%s/models/catalogue", place->before);
+    write_text("s.yaml", text);
+    b->options.run = (run_options){ .scenario_path = "s.yaml", .catalogue_path = b->catalogue };
+    b->options.pattern = (pattern_def){ PATTERN_PERM, 9173641, 1, 42 };
+}
+
+static bool execute(bench *b)
+{
+    sim_error_clear(&b->error);
+    return traffic_run_execute(&b->options, &b->result, &b->error);
+}
+
+static double value_of(const bench *b, const char *metric)
+{
+    const summary_value *v = summary_find(&b->result.run.summary, metric);
+    assert_non_null(v);
+    assert_true(v->known);
+    return v->value;
+}
+
+static void summary_tells_of_all_flows(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER);
+    assert_true(execute(&b));
+    const traffic_run_result *r = &b.result;
+    assert_int_equal(r->run.state, RUN_DONE);
+    assert_int_equal(r->hosts, 16);
+    assert_string_equal(r->what, "perm, 9.174 MB each, seed 42");
+    assert_true(r->flows.finished == 16 && r->flows.bytes == 16 * 9173641);
+    assert_true(value_of(&b, "flows") == 16.0 && value_of(&b, "finished") == 16.0);
+    assert_true(value_of(&b, "moved_bytes") == 16.0 * 9173641.0);
+    const double last_s = value_of(&b, "completion_last");
+    assert_true(last_s == units_s_from_ps(r->flows.completion_last_ps) && last_s > 0.0);
+    assert_true(value_of(&b, "completion_mean") == traffic_mean_s(r->flows.completion_sum_ps, 16));
+    assert_near(value_of(&b, "throughput"), 16.0 * 9173641.0 / last_s, 1e-12);
+    assert_int_equal(r->hottest_count, HOT_LINKS_MAX);
+    assert_string_equal(r->hottest[0].name, "node 0 nic 0 > leaf 0"); // all are as busy: the first ones
+    assert_true(r->hottest[0].bytes == 9173641);
+    assert_true(r->run.counters.transfers == 16 && r->run.counters.trace_rows == 0);
+    assert_true(r->run.digest != 0);
+    traffic_run_free(&b.result);
+}
+
+static void database_holds_flows_and_links(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER);
+    b.options.ends = TRAFFIC_GPUS;
+    b.options.run.output_path = "run.db";
+    b.options.run.arguments = "traffic s.yaml";
+    assert_true(execute(&b));
+    assert_string_equal(
+        query("run.db", "SELECT kind, state, engine, model, nodes, gpus, jobs, steps FROM run"),
+        "traffic|done|ideal|NULL|2|16|0|0");
+    assert_string_equal(
+        query("run.db", "SELECT arguments, events = (SELECT count(*) + 1 FROM transfer) FROM run_env"),
+        "traffic s.yaml|1");
+    assert_string_equal(query("run.db", "SELECT count(*), sum(bytes), min(start_ps), max(multiplicity), "
+                                        "count(job_id) FROM transfer"),
+                        "16|146778256|0|1|0");
+    // On the ideal network each flow takes as long as if it were alone.
+    assert_string_equal(query("run.db", "SELECT count(*) FROM transfer WHERE alone_ps = end_ps - start_ps"),
+                        "16");
+    assert_string_equal(query("run.db", "SELECT DISTINCT s.kind, d.kind, n.text FROM transfer t\n"
+                                        "JOIN part s ON s.part_id = t.source_part_id\n"
+                                        "JOIN part d ON d.part_id = t.destination_part_id\n"
+                                        "JOIN name n ON n.name_id = t.class_id"),
+                        "gpu|gpu|perm");
+    // What crossed the links: each flow once on each link of its path.
+    assert_string_equal(query("run.db", "SELECT (SELECT sum(bytes) FROM link_sample) =\n"
+                                        "(SELECT sum(bytes * links) FROM transfer)"),
+                        "1");
+    assert_string_equal(query("run.db", "SELECT value FROM summary WHERE metric = 'finished'"), "16.0");
+    assert_string_equal(query("run.db", "SELECT explanation FROM summary WHERE metric = 'flows'"),
+                        "perm, 9.174 MB each, seed 42, between 16 gpus");
+    traffic_run_free(&b.result);
+}
+
+// The scenario written out with every default plays the same.
+static void resolved_scenario_gives_the_same_digest(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER);
+    b.options.pattern = (pattern_def){ PATTERN_CHURN, 9173641, 3, 42 };
+    b.options.run.output_path = "run.db";
+    assert_true(execute(&b));
+    const uint64_t digest = b.result.run.digest;
+    traffic_run_free(&b.result);
+    write_text("again.yaml", query("run.db", "SELECT resolved FROM run"));
+    b.options.run.scenario_path = "again.yaml";
+    b.options.run.output_path = NULL;
+    assert_true(execute(&b));
+    assert_true(b.result.run.digest == digest);
+    traffic_run_free(&b.result);
+}
+
+static bool stop_at_once(void *owner, const traffic_progress *progress)
+{
+    uint64_t *asked = owner;
+    assert_true(progress->flows == UINT64_C(16) * 1000000 && progress->finished < progress->flows);
+    return ++*asked < 3;
+}
+
+static void a_cancelled_run_keeps_what_it_has(void **state)
+{
+    bench b;
+    uint64_t asked = 0;
+    prepare(&b, *state, CLUSTER);
+    b.options.pattern = (pattern_def){ PATTERN_CHURN, 9173641, 1000000, 42 };
+    b.options.progress = stop_at_once;
+    b.options.owner = &asked;
+    b.options.run.output_path = "run.db";
+    static const char *const sets[] = { "run.trace=summary" };
+    b.options.run.sets = sets;
+    b.options.run.set_count = 1;
+    assert_true(execute(&b));
+    assert_int_equal(b.result.run.state, RUN_CANCELLED);
+    assert_true(asked == 3 && b.result.run.digest == 0);
+    assert_true(b.result.flows.finished > 0 && b.result.flows.finished < b.result.flows.flows);
+    assert_true(value_of(&b, "finished") == (double)b.result.flows.finished);
+    assert_string_equal(query("run.db", "SELECT state, digest FROM run"), "cancelled|NULL");
+    traffic_run_free(&b.result);
+}
+
+// Cancelled before anything has ended: unknown with a reason, never 0.
+static bool never(void *owner, const traffic_progress *progress)
+{
+    (void)owner, (void)progress;
+    return false;
+}
+
+static void nothing_known_is_said_so(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER);
+    // So many flows start one after another before any ends that the run is asked in between.
+    static char text[200000] = "start_ns,src,dst,bytes\n";
+    size_t used = strlen(text);
+    for (int i = 0; i < 3000; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%d,%d,%d,1000000000\n", i, i % 16,
+                                 (i + 5) % 16);
+    write_text("flows.csv", text);
+    b.options.flows_path = "flows.csv";
+    b.options.progress = never;
+    assert_true(execute(&b));
+    assert_int_equal(b.result.run.state, RUN_CANCELLED);
+    assert_true(b.result.flows.started > 0 && b.result.flows.finished == 0);
+    assert_string_equal(b.result.what, "flows of flows.csv");
+    const summary_value *last = summary_find(&b.result.run.summary, "completion_last");
+    assert_non_null(last);
+    assert_false(last->known);
+    assert_string_equal(last->reason, "no flow has finished");
+    assert_int_equal(b.result.hottest_count, 0);
+    traffic_run_free(&b.result);
+}
+
+// Flows that take no time leave no link busy and no rate to speak of.
+static void flows_of_no_time(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER);
+    static const char *const sets[] = { "cluster.fabric.cable='0 m'",
+                                        "cluster.fabric.switch={base: qm8790, delay: 0 ns}" };
+    write_text("flows.csv", "start_ns,src,dst,bytes\n0,0,1,0\n");
+    b.options.flows_path = "flows.csv";
+    b.options.run.sets = sets;
+    b.options.run.set_count = ARRAY_COUNT(sets);
+    b.options.run.output_path = "run.db";
+    if (!execute(&b)) fail_msg("%s", b.error.message);
+    assert_true(b.result.flows.completion_last_ps == 0);
+    assert_null(summary_find(&b.result.run.summary, "throughput"));
+    assert_string_equal(query("run.db", "SELECT count(*) FROM link_sample"), "0");
+    traffic_run_free(&b.result);
+}
+
+// ---- memory that ends
+
+static bool survives(bench *b, uint64_t allocation)
+{
+    b->options.run.fail_allocation = allocation;
+    const bool good = execute(b);
+    if (!good) {
+        assert_int_equal(b->error.exit_code, SIM_EXIT_INPUT);
+        assert_string_equal(b->error.message, "out of memory");
+        assert_int_equal(b->result.run.state, RUN_FAILED);
+    }
+    traffic_run_free(&b->result);
+    if (!b->options.run.output_path || !os_exists("run.db")) return good;
+    if (!good) // the clock had started
+        assert_string_equal(query("run.db", "SELECT state, error FROM run"), "failed|out of memory");
+    assert_true(os_remove("run.db"));
+    return good;
+}
+
+// The n-th allocation of the run's arena fails: "out of memory", whatever was going on, and nothing is lost or left.
+static void memory_may_end_at_any_time(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER);
+    write_text("flows.csv", "start_ns,src,dst,bytes\n0,0,1,7\n10,2,3,7\n");
+    b.options.flows_path = "flows.csv";
+    uint64_t last = 1;
+    while (!survives(&b, last))
+        last = last < 100 ? last + 1 : last + last / 8;
+    assert_true(last > 100);
+    b.options.run.output_path = "run.db";
+    uint64_t n = last;
+    while (survives(&b, n))
+        n -= 3;
+    for (uint32_t i = 0; i < 40; i++)
+        survives(&b, n - i);
+    uint64_t seed = 20240719;
+    for (uint32_t i = 0; i < 60; i++)
+        survives(&b, 1 + test_random(&seed) % last);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define WITH_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
+        WITH_SCRATCH(summary_tells_of_all_flows),
+        WITH_SCRATCH(database_holds_flows_and_links),
+        WITH_SCRATCH(resolved_scenario_gives_the_same_digest),
+        WITH_SCRATCH(a_cancelled_run_keeps_what_it_has),
+        WITH_SCRATCH(nothing_known_is_said_so),
+        WITH_SCRATCH(flows_of_no_time),
+        WITH_SCRATCH(memory_may_end_at_any_time),
+    };
+    return cmocka_run_group_tests_name("traffic_run", tests, NULL, NULL);
+}
