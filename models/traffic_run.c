@@ -20,6 +20,8 @@ typedef struct traffic_context {
     tables *tables;
     trace *trace; // NULL: no database
     part_bases parts;
+    uint64_t *sampled_bytes;         // per link, until the latest sample
+    sim_time sampled_ps, changed_ps; // the latest sample; when links changed
     name_id class_id;
     double start_wall_s, start_cpu_s;
     bool has_started, cancelled, failed;
@@ -65,6 +67,32 @@ static bool find_flows(traffic_context *c)
     return true;
 }
 
+static bool find_link_changes(traffic_context *c)
+{
+    link_change_array *changes = &c->settings.changes;
+    for (int kind = 0; kind < LINK_CHANGE_KINDS; kind++) {
+        const text_list *texts = &c->options->link_changes[kind];
+        const char *option = arena_format(c->arena, "--%s", link_change_words[kind]);
+        for (uint32_t i = 0; i < texts->count; i++) {
+            const sim_place place = { .file = option,
+                                      .line = 1,
+                                      .column = 1,
+                                      .text = texts->items[i],
+                                      .text_length = strlen(texts->items[i]) };
+            if (!link_change_parse(c->arena, c->result->fabric, (link_change_kind)kind, texts->items[i],
+                                   &place, changes, c->error))
+                return false;
+        }
+    }
+    if (changes->count && c->scenario->network.engine != ENGINE_FLUID)
+        return sim_fail(c->error, SIM_EXIT_INPUT,
+                        bind_place_of(c->scenario->reader, &c->scenario->network.engine),
+                        "on the %s network no link can change",
+                        network_engine_words[c->scenario->network.engine]) ||
+               sim_hint(c->error, "engine: fluid");
+    return link_change_order(c->result->fabric, changes, c->error);
+}
+
 static bool check_clock(traffic_context *c)
 {
     const double longest_s = traffic_longest_s(c->arena, c->result->fabric, &c->settings);
@@ -94,15 +122,53 @@ static void on_done(void *owner, const traffic_done *done)
                                                       .links = known_int(path.links) });
 }
 
+// What each link has carried since the sample before; those that carried nothing have none. It ends where links change, so
+// that every sample is of one state of the fabric.
+static void sample_links(traffic_context *c, sim_time now_ps)
+{
+    const sim_time start_ps = c->sampled_ps;
+    if (now_ps == start_ps || !tables_wants(c->tables, TABLE_LINK_SAMPLE)) return;
+    for (link_id l = 0; l < topology_link_count(c->result->fabric); l++) {
+        const uint64_t bytes = network_link_bytes(c->network, l), before = c->sampled_bytes[l];
+        c->sampled_bytes[l] = bytes;
+        if (bytes == before) continue;
+        const double rate_Bps = (double)topology_link_at(c->result->fabric, l)->rate_mBps / 1000.0;
+        const double busy_ratio = (double)(bytes - before) / rate_Bps / units_s_from_ps(now_ps - start_ps);
+        tables_write_link_sample(c->tables, &(row_link_sample){ .link_part_id = c->parts.first_link + l,
+                                                                .start_ps = start_ps,
+                                                                .end_ps = now_ps,
+                                                                .bytes = bytes - before,
+                                                                .busy_ratio = busy_ratio });
+    }
+    c->sampled_ps = now_ps;
+}
+
+static void on_changes(void *owner)
+{
+    traffic_context *c = owner;
+    c->changed_ps = sim_now(c->sim);
+    sample_links(c, c->changed_ps);
+}
+
+// When the last flow ended, or the last link changed; routing may still have followed later.
+static sim_time end_of_flows(const traffic_context *c)
+{
+    const sim_time last_ps = traffic_results_of(c->traffic)->completion_last_ps;
+    if (c->cancelled) return sim_now(c->sim);
+    return last_ps > c->changed_ps ? last_ps : c->changed_ps;
+}
+
 static bool build(traffic_context *c)
 {
     const run_options *o = &c->options->run;
     c->result->fabric = world_build_fabric(c->arena, c->scenario, c->error);
-    if (!c->result->fabric || !name_hosts(c) || !find_flows(c) || !check_clock(c)) return false;
-    if (o->output_path && c->scenario->run.trace >= (int)tables_all[TABLE_TRANSFER].level) {
+    if (!c->result->fabric || !name_hosts(c) || !find_flows(c) || !find_link_changes(c) || !check_clock(c))
+        return false;
+    c->sampled_bytes = arena_array(c->arena, uint64_t, topology_link_count(c->result->fabric));
+    c->settings.on_changes = on_changes;
+    c->settings.owner = c;
+    if (o->output_path && c->scenario->run.trace >= (int)tables_all[TABLE_TRANSFER].level)
         c->settings.on_done = on_done;
-        c->settings.owner = c;
-    }
     c->sim = sim_create(c->arena, &(sim_options){ .queue = o->queue, .reverse_phases = o->reverse_phases });
     c->network = world_build_network(c->arena, c->scenario, c->sim, c->result->fabric);
     c->traffic = traffic_create(c->arena, c->sim, c->network, &c->settings);
@@ -115,7 +181,8 @@ static trace_estimate estimate_rows(const traffic_context *c)
     const uint64_t links = topology_link_count(fabric);
     trace_estimate e = { 0 };
     e.rows[TRACE_SUMMARY] = (uint64_t)topology_node_count(fabric) + topology_vertex_count(fabric) + links;
-    e.rows[TRACE_STEPS] = e.rows[TRACE_SPANS] = e.rows[TRACE_SUMMARY] + links;
+    const uint64_t changes = c->settings.changes.count;
+    e.rows[TRACE_STEPS] = e.rows[TRACE_SPANS] = e.rows[TRACE_SUMMARY] + links * (changes + 1) + changes;
     e.rows[TRACE_TRANSFERS] = e.rows[TRACE_PACKETS] = e.rows[TRACE_SPANS] +
                                                       traffic_results_of(c->traffic)->flows;
     return e;
@@ -140,6 +207,28 @@ static void write_run(traffic_context *c, const char *resolved)
     recorder_write_env(c->tables, c->options->run.arguments);
 }
 
+// A change that leaves a link less than its rate is a fault until the link changes again.
+static void write_faults(traffic_context *c)
+{
+    const link_change_array *changes = &c->settings.changes;
+    uint32_t id = 0;
+    for (uint32_t i = 0; i < changes->count; i++) {
+        const link_change *change = &changes->items[i];
+        uint32_t next = i + 1;
+        if (change->ratio == 1.0) continue;
+        while (next < changes->count && changes->items[next].link != change->link)
+            next++;
+        row_fault row = { .fault_id = id++,
+                          .kind = change->ratio > 0.0 ? "link degraded" : "link down",
+                          .origin = "injected",
+                          .part_id = known_int(c->parts.first_link + change->link),
+                          .start_ps = known_int(change->time_ps) };
+        if (change->ratio > 0.0) row.magnitude_ratio = known_real(change->ratio);
+        if (next < changes->count) row.end_ps = known_int(changes->items[next].time_ps);
+        tables_write_fault(c->tables, &row);
+    }
+}
+
 // The last thing that can be refused is the output; from here on a database exists.
 static bool open_output(traffic_context *c)
 {
@@ -159,6 +248,7 @@ static bool open_output(traffic_context *c)
     write_run(c, resolved);
     c->parts = recorder_write_parts(c->tables, c->result->fabric, &c->scenario->cluster);
     c->class_id = tables_name(c->tables, flows ? "flow" : pattern_words[c->options->pattern.kind]);
+    write_faults(c);
     return true;
 }
 
@@ -181,6 +271,21 @@ static bool poll(void *owner)
     return c->cancelled;
 }
 
+static bool fail_stuck(traffic_context *c)
+{
+    const traffic_results *r = &c->result->flows;
+    const topology *fabric = c->result->fabric;
+    const network_stuck_report stuck = network_stuck(c->network);
+    char from[192], to[192], link[192];
+    SIM_ASSERT(stuck.transfers > 0); // what still moves would still happen
+    sim_fail(c->error, SIM_EXIT_NO, NULL,
+             "%" PRIu64 " of %" PRIu64 " flows never finish: from %s to %s nothing moves any more",
+             r->flows - r->finished, r->flows, topology_vertex_name(fabric, stuck.from, from, sizeof(from)),
+             topology_vertex_name(fabric, stuck.to, to, sizeof(to)));
+    if (stuck.down == NO_ID) return sim_hint(c->error, "too many flows share the links between");
+    return sim_hint(c->error, "link %s is down", topology_link_name(fabric, stuck.down, link, sizeof(link)));
+}
+
 static bool judge(traffic_context *c, sim_outcome outcome)
 {
     const traffic_results *r = &c->result->flows;
@@ -192,10 +297,7 @@ static bool judge(traffic_context *c, sim_outcome outcome)
     if (outcome == SIM_LIVELOCK)
         return sim_fail(c->error, SIM_EXIT_BUG, NULL, "livelock: more than %d rounds at %" PRId64 " ps",
                         SIM_ROUNDS_MAX, sim_now(c->sim));
-    if (r->finished < r->flows)
-        return sim_fail(c->error, SIM_EXIT_NO, NULL,
-                        "%" PRIu64 " of %" PRIu64 " flows never finish: nothing moves any more",
-                        r->flows - r->finished, r->flows);
+    if (r->finished < r->flows) return fail_stuck(c);
     // Bytes sent = bytes received, and nothing left over (DESIGN.md 2.4). Our bug if not.
     const network_counters n = network_counters_of(c->network);
     SIM_ASSERT(n.bytes_sent == n.bytes_received && n.bytes_received == r->bytes);
@@ -293,22 +395,15 @@ static void note_hot_link(traffic_context *c, link_id link, uint64_t bytes, doub
     };
 }
 
-static void count_links(traffic_context *c)
+static void find_hot_links(traffic_context *c)
 {
     const topology *fabric = c->result->fabric;
-    const sim_time end_ps = c->result->flows.completion_last_ps;
+    const sim_time end_ps = end_of_flows(c);
     if (end_ps == 0) return; // no time has passed, so no link was busy for a share of it
     for (link_id l = 0; l < topology_link_count(fabric); l++) {
         const uint64_t bytes = network_link_bytes(c->network, l);
-        if (!bytes) continue;
         const double rate_Bps = (double)topology_link_at(fabric, l)->rate_mBps / 1000.0;
-        const double busy_ratio = (double)bytes / rate_Bps / units_s_from_ps(end_ps);
-        note_hot_link(c, l, bytes, busy_ratio);
-        if (!tables_wants(c->tables, TABLE_LINK_SAMPLE)) continue;
-        tables_write_link_sample(c->tables, &(row_link_sample){ .link_part_id = c->parts.first_link + l,
-                                                                .end_ps = end_ps,
-                                                                .bytes = bytes,
-                                                                .busy_ratio = busy_ratio });
+        if (bytes) note_hot_link(c, l, bytes, (double)bytes / rate_Bps / units_s_from_ps(end_ps));
     }
 }
 
@@ -322,6 +417,8 @@ static void count(traffic_context *c)
                                               .trace_rows = c->trace ? trace_rows_written(c->trace) : 0,
                                               .pending_high_water = sim_.pending_high_water,
                                               .arena_bytes = arena_high_water_bytes(c->arena) };
+    c->result->has_fluid = network_engine_of(c->network) == ENGINE_FLUID;
+    if (c->result->has_fluid) c->result->fluid = fluid_counters_of(c->network);
 }
 
 static bool close_output(traffic_context *c)
@@ -353,7 +450,8 @@ static bool execute(traffic_context *c)
     c->result->run.wall_s = os_wall_s() - c->start_wall_s;
     c->result->run.cpu_s = os_cpu_s() - c->start_cpu_s;
     if (!c->failed) {
-        count_links(c);
+        sample_links(c, end_of_flows(c));
+        find_hot_links(c);
         summarise(c);
     }
     count(c);

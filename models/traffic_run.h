@@ -2,6 +2,7 @@
 // models/traffic_run.h: flows on the fabric of a scenario, from end to end: load, build, draw or read the flows, play,
 // summarise, write. What models/run.h is for training steps. A job in the scenario is not played.
 #pragma once
+#include "models/network/fluid_network.h"
 #include "models/run.h"
 #include "models/traffic/traffic.h"
 
@@ -20,6 +21,8 @@ typedef struct traffic_run_options {
     const char *flows_path; // a flow file (models/traffic/flow_file.h); NULL: the pattern
     pattern_def pattern;    // not yet checked
     int ends;               // traffic_ends
+    // "leaf 0 > spine 3 @ 1 ms" (models/traffic/link_change.h), by link_change_kind; of network.engine fluid only
+    text_list link_changes[LINK_CHANGE_KINDS];
     // Asked now and then; false stops the run at the end of the current instant. NULL: never.
     bool (*progress)(void *owner, const traffic_progress *progress);
     void *owner;
@@ -28,7 +31,7 @@ typedef struct traffic_run_options {
 typedef struct hot_link {
     const char *name;
     uint64_t bytes;
-    double busy_ratio; // of the time until the last completion
+    double busy_ratio; // of the time that was played
 } hot_link;
 enum { HOT_LINKS_MAX = 5 };
 
@@ -38,6 +41,8 @@ typedef struct traffic_run_result {
     uint32_t hosts;
     const char *what; // "perm, 100.0 MB each, seed 42", or "flows of FILE"; NULL: refused before
     traffic_results flows;
+    bool has_fluid;
+    fluid_counters fluid;            // of the engine "fluid"
     hot_link hottest[HOT_LINKS_MAX]; // busiest first
     uint32_t hottest_count;
 } traffic_run_result;

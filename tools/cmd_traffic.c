@@ -9,6 +9,7 @@
 typedef struct traffic_command_options {
     scenario_options scenario;
     const char *flows, *size, *rounds, *seed, *output;
+    text_list down, degrade, up;
     bool force, trace_anyway, quiet, verbose, reverse_phases;
     int pattern; // pattern_kind, or PATTERN_KINDS: not given
     int ends;    // traffic_ends
@@ -28,6 +29,11 @@ static const option options[] = {
     OPTION_TEXT(traffic_command_options, seed, 0, "seed", "N", "of the draws [42]"),
     OPTION_WORD(traffic_command_options, ends, 0, "between", NULL, traffic_ends_words,
                 "what the hosts are that flows name by number [nics]"),
+    OPTION_LIST(traffic_command_options, down, 0, "down", "LINK@TIME",
+                "a link goes down: --down 'leaf 0 > spine 3 @ 1 ms'; <> for both directions"),
+    OPTION_LIST(traffic_command_options, degrade, 0, "degrade", "LINK@TIME=SHARE",
+                "it keeps a share of its rate: --degrade 'leaf 0 > spine 3 @ 1 ms = 25 %'"),
+    OPTION_LIST(traffic_command_options, up, 0, "up", "LINK@TIME", "it returns"),
     OPTION_TEXT(traffic_command_options, output, 'o', "output", "FILE",
                 "write every detail into this SQLite database"),
     OPTION_FLAG(traffic_command_options, force, 'f', "force", "replace FILE where it exists"),
@@ -92,7 +98,7 @@ static void print_links(arena *a, const traffic_run_result *r)
         table_cell(&t, "%s", output_number(a, UNIT_BYTES, (double)r->hottest[i].bytes));
         table_cell(&t, "%s", output_percent(a, r->hottest[i].busy_ratio));
     }
-    printf("\nbusiest links until the last completion\n");
+    printf("\nbusiest links\n");
     table_print(&t, "  ", stdout);
 }
 
@@ -104,10 +110,14 @@ static const char *describe(arena *a, const traffic_run_result *r, const traffic
                         output_count(a, nodes), nodes == 1 ? "" : "s");
 }
 
-static const char *describe_engine(const scenario *s)
+static const char *describe_engine(arena *a, const traffic_run_result *r)
 {
-    return s->network.engine == ENGINE_IDEAL ? "ideal: each flow as if it were alone"
-                                             : network_engine_words[s->network.engine];
+    const fluid_counters *f = &r->fluid;
+    if (!r->has_fluid) return "ideal: each flow as if it were alone";
+    return arena_format(
+        a, "fluid: %s settles, %s of them solved all anew; %s rates changed, %s flows took another path",
+        output_count(a, f->settles), output_count(a, f->solver.full_solves), output_count(a, f->rate_changes),
+        output_count(a, f->reroutes));
 }
 
 static void print_summary(arena *a, const traffic_command_options *o, const traffic_run_result *r)
@@ -119,7 +129,7 @@ static void print_summary(arena *a, const traffic_command_options *o, const traf
            output_count(a, r->flows.flows), output_number(a, UNIT_BYTES, (double)r->flows.bytes));
     print_metrics(a, &run->summary, &r->flows);
     print_links(a, r);
-    printf("\nnetwork     %s\n", describe_engine(run->scenario));
+    printf("\nnetwork     %s\n", describe_engine(a, r));
     answer_assumptions(a, &run->assumptions, o->verbose, stdout);
     printf("played      %s events in %s of CPU time, %s of memory at most\n",
            output_count(a, run->counters.events), output_number(a, UNIT_TIME, run->cpu_s),
@@ -173,6 +183,25 @@ static void print_json_links(json_writer *j, const traffic_run_result *r)
     json_close(j);
 }
 
+static void print_json_solver(json_writer *j, const traffic_run_result *r)
+{
+    const fluid_counters *f = &r->fluid;
+    if (!r->has_fluid) {
+        json_null(j, "solver");
+        return;
+    }
+    json_object(j, "solver");
+    json_count(j, "settles", f->settles);
+    json_count(j, "full_solves", f->solver.full_solves);
+    json_count(j, "rate_changes", f->rate_changes);
+    json_count(j, "reroutes", f->reroutes);
+    json_count(j, "links_dirtied", f->solver.links_dirtied);
+    json_count(j, "flows_touched", f->solver.flows_touched);
+    json_count(j, "flows_changed", f->solver.flows_changed);
+    json_count(j, "incidences", f->solver.incidences);
+    json_close(j);
+}
+
 static void print_json(arena *a, const traffic_command_options *o, const traffic_run_options *wanted,
                        const traffic_run_result *r, const sim_error *error)
 {
@@ -200,6 +229,7 @@ static void print_json(arena *a, const traffic_command_options *o, const traffic
     json_count(&j, "trace_rows", run->counters.trace_rows);
     json_count(&j, "pending_high_water", run->counters.pending_high_water);
     json_close(&j);
+    print_json_solver(&j, r);
     json_object(&j, "run_env"); // what the same run may answer differently elsewhere
     json_text(&j, "output", o->output);
     json_number(&j, "wall_s", run->wall_s);
@@ -294,6 +324,9 @@ static int run(const command_call *call)
     wanted.run.reverse_phases = o.reverse_phases;
     wanted.flows_path = o.flows;
     wanted.ends = o.ends;
+    wanted.link_changes[LINK_GOES_DOWN] = o.down;
+    wanted.link_changes[LINK_DEGRADES] = o.degrade;
+    wanted.link_changes[LINK_RETURNS] = o.up;
     wanted.progress = progress_show_flows;
     wanted.owner = &shown;
 
@@ -319,10 +352,12 @@ const command command_traffic = {
         "one\n"
         "flow in the air, K in a row), incast (all to host 0)\n"
         "Ctrl-C ends the run in good order. Exit code 1: some flows can never finish.\n",
-    .examples = "  windtunnel traffic scenarios/fabrics/F64.yaml --pattern perm --size 100MB --seed 42\n"
-                "  windtunnel traffic scenarios/fabrics/F64.yaml --pattern churn --rounds 20 --json\n"
-                "  windtunnel traffic scenarios/fabrics/F64.yaml --flows flows.csv -o flows.db \\\n"
-                "    --set run.trace=transfers\n",
+    .examples =
+        "  windtunnel traffic scenarios/fabrics/F64.yaml --pattern perm --size 100MB --seed 42\n"
+        "  windtunnel traffic scenarios/fabrics/F64.yaml --pattern churn --rounds 20 --json\n"
+        "  windtunnel traffic scenarios/fabrics/F64.yaml --pattern perm --down 'leaf 0 <> spine 3 @ 1 ms'\n"
+        "  windtunnel traffic scenarios/fabrics/F64.yaml --flows flows.csv -o flows.db \\\n"
+        "    --set run.trace=transfers\n",
     .options = options,
     .run = run,
 };

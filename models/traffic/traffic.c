@@ -14,10 +14,11 @@ struct traffic {
     network *network;
     traffic_settings settings;
     traffic_results results;
-    uint32_t next_flow;  // of the list: the first that has not started
-    loop_host *loop;     // per host; NULL: a list
-    uint64_t loop_steps; // of a host
-    uint16_t client, kind_start;
+    uint32_t next_flow;   // of the list: the first that has not started
+    uint32_t next_change; // the first that has not happened
+    loop_host *loop;      // per host; NULL: a list
+    uint64_t loop_steps;  // of a host
+    uint16_t client, kind_start, kind_change;
 };
 
 static void start_flow(traffic *t, const traffic_flow *flow, uint64_t tag)
@@ -57,6 +58,8 @@ static void note_done(traffic *t, const traffic_done *done)
                                done->bytes, (uint64_t)done->end_ps };
     sim_digest_add(t->sim, DIGEST_TRANSFER, words, ARRAY_COUNT(words), 1);
     if (t->settings.on_done) t->settings.on_done(t->settings.owner, done);
+    // What may still happen to links is nobody's business any more.
+    if (r->finished == r->flows && t->next_change < t->settings.changes.count) sim_stop(t->sim);
 }
 
 static traffic_done done_now(const traffic *t, const traffic_flow *flow, uint64_t number)
@@ -142,6 +145,29 @@ static void end_in_loop(traffic *t, uint32_t host)
     start_ring(t, to);
 }
 
+// ---- links that change: one pending event, for the next of them
+
+static void schedule_change(traffic *t)
+{
+    const link_change_array *changes = &t->settings.changes;
+    if (t->next_change < changes->count)
+        sim_schedule(t->sim, changes->items[t->next_change].time_ps, t->kind_change, 0, 0);
+}
+
+static void on_change(sim *s, void *owner, const sim_event *event)
+{
+    traffic *t = owner;
+    const link_change_array *changes = &t->settings.changes;
+    (void)event;
+    if (t->settings.on_changes) t->settings.on_changes(t->settings.owner);
+    for (; t->next_change < changes->count; t->next_change++) {
+        const link_change *change = &changes->items[t->next_change];
+        if (change->time_ps > sim_now(s)) break;
+        network_set_link(t->network, change->link, change->ratio);
+    }
+    schedule_change(t);
+}
+
 // ---- the player
 
 static void on_start(sim *s, void *owner, const sim_event *event)
@@ -191,6 +217,7 @@ traffic *traffic_create(arena *a, sim *s, network *n, const traffic_settings *se
     *t = (traffic){ .sim = s, .network = n, .settings = *settings };
     t->client = network_add_client(n, on_delivered, t);
     t->kind_start = sim_add_kind(s, "flows start", SIM_ACT, on_start, t);
+    t->kind_change = sim_add_kind(s, "links change", SIM_ACT, on_change, t);
     t->results.flows = settings->flows.count;
     if (!settings->flows.count) prepare_loop(a, t);
     return t;
@@ -203,6 +230,7 @@ void traffic_start(traffic *t)
         sim_schedule(t->sim, sim_now(t->sim), t->kind_start, 0, 0);
     else
         schedule_next(t);
+    schedule_change(t);
 }
 
 const traffic_results *traffic_results_of(const traffic *t)
@@ -220,24 +248,23 @@ double traffic_mean_s(unsigned __int128 sum_ps, uint64_t count)
 typedef struct route_load {
     const topology *fabric;
     const traffic_settings *settings;
-    double *load;             // per link
+    double *load;             // per link and bundle
     double delay_s, greatest; // of the slowest path; of load / rate, over all links
     uint32_t links;           // of the longest path
 } route_load;
 
 static void add_route(route_load *r, uint32_t from, uint32_t to, double amount)
 {
-    link_id path[TOPOLOGY_PATH_MAX];
+    uint32_t path[TOPOLOGY_PATH_MAX]; // links and bundles
     const vertex_id *hosts = r->settings->hosts;
     const uint32_t links = topology_route(r->fabric, hosts[from], hosts[to], path);
-    double delay_s = 0.0;
     for (uint32_t i = 0; i < links; i++) {
-        const topology_link *link = topology_link_at(r->fabric, path[i]);
         r->load[path[i]] += amount;
-        r->greatest = fmax(r->greatest, 1000.0 * r->load[path[i]] / (double)link->rate_mBps);
-        delay_s += units_s_from_ps(link->delay_ps);
+        r->greatest = fmax(r->greatest,
+                           1000.0 * r->load[path[i]] / (double)topology_rate_mBps(r->fabric, path[i]));
     }
-    r->delay_s = fmax(r->delay_s, delay_s);
+    const path_facts facts = topology_path_facts(r->fabric, hosts[from], hosts[to]);
+    r->delay_s = fmax(r->delay_s, units_s_from_ps(facts.delay_ps));
     if (links > r->links) r->links = links;
 }
 
@@ -257,6 +284,28 @@ static double longest_delay_s(const topology *fabric)
     return TOPOLOGY_PATH_MAX * longest_s;
 }
 
+// All flows one after another, over paths that nobody knows, at the least rate of all.
+static double longest_with_changes_s(const topology *fabric, const traffic_settings *settings)
+{
+    const traffic_flow_array *flows = &settings->flows;
+    const link_change_array *changes = &settings->changes;
+    double ratio = 1.0, bytes = 0.0, count = flows->count, start_s = 0.0;
+    for (uint32_t i = 0; i < changes->count; i++)
+        if (changes->items[i].ratio > 0.0) ratio = fmin(ratio, changes->items[i].ratio);
+    for (uint32_t i = 0; i < flows->count; i++)
+        bytes += (double)flows->items[i].bytes;
+    if (flows->count) {
+        start_s = units_s_from_ps(flows->items[flows->count - 1].start_ps);
+    } else {
+        const pattern_def *p = &settings->loop;
+        count = (double)pattern_flow_count(p, settings->host_count);
+        bytes = count * (p->kind == PATTERN_RING ? (double)pattern_ring_chunk_bytes(p, settings->host_count)
+                                                 : 1.5 * (double)p->bytes);
+    }
+    return fmax(start_s, units_s_from_ps(changes->items[changes->count - 1].time_ps)) +
+           2.0 * TOPOLOGY_PATH_MAX * bytes / (slowest_Bps(fabric) * ratio) + count * longest_delay_s(fabric);
+}
+
 double traffic_longest_s(arena *scratch, const topology *fabric, const traffic_settings *settings)
 {
     const traffic_flow_array *flows = &settings->flows;
@@ -264,7 +313,8 @@ double traffic_longest_s(arena *scratch, const topology *fabric, const traffic_s
     const arena_mark_t mark = arena_mark(scratch);
     route_load r = { .fabric = fabric, .settings = settings };
     double longest_s;
-    r.load = arena_array(scratch, double, topology_link_count(fabric));
+    if (settings->changes.count) return longest_with_changes_s(fabric, settings);
+    r.load = arena_array(scratch, double, topology_link_count(fabric) + topology_bundle_count(fabric));
     if (flows->count) {
         for (uint32_t i = 0; i < flows->count; i++)
             add_route(&r, flows->items[i].from, flows->items[i].to, (double)flows->items[i].bytes);

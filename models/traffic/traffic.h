@@ -4,6 +4,7 @@
 // rows; who wants every flow listens.
 #pragma once
 #include "models/network/network.h"
+#include "models/traffic/link_change.h"
 #include "models/traffic/pattern.h"
 
 typedef struct traffic_done { // a flow that has ended
@@ -18,12 +19,15 @@ typedef struct traffic_settings {
     uint32_t host_count;
     traffic_flow_array flows;                               // ordered by start; empty: a loop
     pattern_def loop;                                       // ring or churn, checked; where flows is empty
+    link_change_array changes;                              // in order; only on an engine whose links change
     void (*on_done)(void *owner, const traffic_done *done); // NULL: nobody listens
+    void (*on_changes)(void *owner); // links are about to change; once per instant. NULL: nobody listens
     void *owner;
 } traffic_settings;
 
 typedef struct traffic traffic;
-// What settings point at is kept, not copied.
+// What settings point at is kept, not copied. Once all flows have finished, links that would change later do not, and the
+// run stops.
 traffic *traffic_create(arena *a, sim *s, network *n, const traffic_settings *settings);
 void traffic_start(traffic *t); // once, before the first event
 
@@ -47,5 +51,6 @@ double traffic_mean_s(unsigned __int128 sum_ps, uint64_t count);
 // A loop has one flow per host under way, over each link l at most n_l of them, so a flow of B bytes is never slower than
 //     min over l of C_l / n_l
 // and the loop takes no longer than its steps one after another (ring: n_l known from its N paths; churn: n_l <= N). Twice
-// that covers rates that are rounded down.
+// that covers rates that are rounded down. Where links change, paths may too: then all flows one after another over the
+// longest path at the least rate that a link ever has, from the latest change on.
 double traffic_longest_s(arena *scratch, const topology *fabric, const traffic_settings *settings);

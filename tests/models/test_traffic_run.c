@@ -108,6 +108,63 @@ static void database_holds_flows_and_links(void **state)
     traffic_run_free(&b.result);
 }
 
+// Each sample is of one state of the fabric; a fault lasts until its link changes again.
+static void faults_and_samples_tell_of_changes(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER "network: { engine: fluid }\n");
+    const char *down[] = { "node 0 nic 3 > leaf 0 @ 100 us" },
+               *degrade[] = { "leaf 0 <> node 1 nic 0 @ 1 us = 50 %" },
+               *up[] = { "node 0 nic 3 > leaf 0 @ 250 us" };
+    b.options.pattern = (pattern_def){ PATTERN_INCAST, 1000000, 1, 42 };
+    b.options.link_changes[LINK_GOES_DOWN] = (text_list){ down, 1, 1 };
+    b.options.link_changes[LINK_DEGRADES] = (text_list){ degrade, 1, 1 };
+    b.options.link_changes[LINK_RETURNS] = (text_list){ up, 1, 1 };
+    b.options.run.output_path = "run.db";
+    if (!execute(&b)) fail_msg("%s", b.error.message);
+    assert_true(b.result.has_fluid && b.result.fluid.settles > 0);
+    assert_string_equal(query("run.db", "SELECT f.kind, p.name, magnitude_ratio, start_ps, end_ps\n"
+                                        "FROM fault f JOIN part p USING (part_id) ORDER BY fault_id"),
+                        "link degraded|node 1 nic 0 > leaf 0|0.5|1000000|NULL\n"
+                        "link degraded|leaf 0 > node 1 nic 0|0.5|1000000|NULL\n"
+                        "link down|node 0 nic 3 > leaf 0|NULL|100000000|250000000");
+    // All to one: the receiver's link is full from the first to the last; the dead link carries nothing meanwhile.
+    assert_string_equal(query("run.db", "SELECT DISTINCT start_ps FROM link_sample ORDER BY 1"),
+                        "0\n1000000\n100000000\n250000000");
+    assert_string_equal(query("run.db",
+                              "SELECT start_ps, round(busy_ratio, 2) FROM link_sample\n"
+                              "JOIN part ON part_id = link_part_id WHERE name = 'leaf 0 > node 0 nic 0'"),
+                        "0|1.0\n1000000|1.0\n100000000|1.0\n250000000|1.0");
+    assert_string_equal(query("run.db",
+                              "SELECT count(*) FROM link_sample JOIN part ON part_id = link_part_id\n"
+                              "WHERE name = 'node 0 nic 3 > leaf 0' AND start_ps = 100000000"),
+                        "0");
+    // Nothing is lost or counted twice where links change: 15 flows over two links each.
+    assert_string_equal(query("run.db", "SELECT sum(bytes) FROM link_sample"), "30000000");
+    traffic_run_free(&b.result);
+}
+
+static void flows_that_never_finish(void **state)
+{
+    bench b;
+    prepare(&b, *state, CLUSTER "network: { engine: fluid }\n");
+    const char *down[] = { "node 1 nic 7 > leaf 0 @ 100 us" };
+    b.options.pattern = (pattern_def){ PATTERN_INCAST, 1000000, 1, 42 };
+    b.options.link_changes[LINK_GOES_DOWN] = (text_list){ down, 1, 1 };
+    b.options.run.output_path = "run.db";
+    assert_false(execute(&b));
+    assert_int_equal(b.error.exit_code, SIM_EXIT_NO);
+    assert_error_prints(
+        &b.error, "windtunnel: error: 1 of 15 flows never finish: from node 1 nic 7 to node 0 nic 0 nothing "
+                  "moves any more\n  hint: link node 1 nic 7 > leaf 0 is down\n");
+    assert_int_equal(b.result.run.state, RUN_FAILED);
+    assert_true(b.result.flows.finished == 14 && value_of(&b, "finished") == 14.0);
+    assert_string_equal(
+        query("run.db", "SELECT state, digest, error FROM run"),
+        "failed|NULL|1 of 15 flows never finish: from node 1 nic 7 to node 0 nic 0 nothing moves any more");
+    traffic_run_free(&b.result);
+}
+
 // The scenario written out with every default plays the same.
 static void resolved_scenario_gives_the_same_digest(void **state)
 {
@@ -252,6 +309,8 @@ int main(void)
 #define WITH_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
         WITH_SCRATCH(summary_tells_of_all_flows),
         WITH_SCRATCH(database_holds_flows_and_links),
+        WITH_SCRATCH(faults_and_samples_tell_of_changes),
+        WITH_SCRATCH(flows_that_never_finish),
         WITH_SCRATCH(resolved_scenario_gives_the_same_digest),
         WITH_SCRATCH(a_cancelled_run_keeps_what_it_has),
         WITH_SCRATCH(nothing_known_is_said_so),
