@@ -76,7 +76,7 @@ static void summary_tells_of_all_flows(void **state)
 static void database_holds_flows_and_links(void **state)
 {
     bench b;
-    prepare(&b, *state, CLUSTER);
+    prepare(&b, *state, CLUSTER "network: { engine: ideal }\n");
     b.options.ends = TRAFFIC_GPUS;
     b.options.run.output_path = "run.db";
     b.options.run.arguments = "traffic s.yaml";
@@ -221,7 +221,7 @@ static bool never(void *owner, const traffic_progress *progress)
 static void nothing_known_is_said_so(void **state)
 {
     bench b;
-    prepare(&b, *state, CLUSTER);
+    prepare(&b, *state, CLUSTER "network: { engine: ideal }\n");
     // So many flows start one after another before any ends that the run is asked in between.
     static char text[200000] = "start_ns,src,dst,bytes\n";
     size_t used = strlen(text);
