@@ -42,7 +42,7 @@ static const bind_row link_binds[] = {
     BIND_END,
 };
 
-static const bind_row cable_binds[] = {
+const bind_row cable_binds[] = {
     BIND_TEXT(cable_entry, a, "a", BIND_REQUIRED, BIND_NOTE("one end: node0/nic1, leaf0, spine0 or core0")),
     BIND_TEXT(cable_entry, b, "b", BIND_REQUIRED, BIND_NOTE("the other end")),
     BIND_RATE(cable_entry, rate_Bps, "rate", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(RATE_MAX_Bps),

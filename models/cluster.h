@@ -81,6 +81,7 @@ typedef struct cluster_def {
     uint32_t group_count;
 } cluster_def;
 
+extern const bind_row cable_binds[]; // of one row of a list of cables
 // cluster.node and cluster.nodes, or cluster.nodes as a list.
 extern const bind_row cluster_binds[], cluster_list_binds[];
 bool cluster_is_list(const document *doc);

@@ -86,7 +86,7 @@ static bool check_xgft(const fabric_def *f, const bind_reader *r, sim_error *err
 
 static bool check_switches(const fabric_def *f, const bind_reader *r, sim_error *error)
 {
-    const bool described = f->link.has_rate && f->link.has_delay;
+    const bool described = f->topology == FABRIC_FILE || (f->link.has_rate && f->link.has_delay);
     const bool ports_matter = (f->topology == FABRIC_FAT_TREE && !f->has.xgft) ||
                               f->topology == FABRIC_RAIL_OPTIMIZED;
     if (!f->has.network_switch && (ports_matter || !described))

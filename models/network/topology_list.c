@@ -195,7 +195,8 @@ static void gather_parts(const list_builder *b, uint32_t *starts, part_cable_arr
     starts[0] = 0;
 }
 
-// NICs with equal parts are alike, so one of each kind is compared with all others.
+// NICs with equal parts are alike, so one of each kind is compared with all others; those with a cable to another NIC are
+// kinds of their own.
 static bool check_reach(const list_builder *b)
 {
     topology *t = b->t;
@@ -203,10 +204,14 @@ static bool check_reach(const list_builder *b)
     part_cable_array parts = { 0 };
     uint32_t *starts = arena_array(t->arena, uint32_t, (size_t)nics + 1), kinds = 0;
     nic_id *kind = arena_array(t->arena, nic_id, nics);
+    bool *direct = arena_array(t->arena, bool, nics);
     gather_parts(b, starts, &parts);
+    for (uint32_t i = 0; i < 2 * b->count; i++)
+        if (t->vertices.items[b->ends[i]].node != NO_ID && t->vertices.items[b->ends[i ^ 1]].node != NO_ID)
+            direct[topology_nic_of(t, b->ends[i])] = true;
     for (nic_id n = 0; n < nics; n++) {
         uint32_t k = 0;
-        while (k < kinds && !same_parts(&parts, starts, kind[k], n))
+        while (k < kinds && (direct[n] || direct[kind[k]] || !same_parts(&parts, starts, kind[k], n)))
             k++;
         if (k < kinds) continue;
         for (k = 0; k < kinds; k++)

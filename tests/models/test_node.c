@@ -23,8 +23,17 @@ static void nics_are_spread_in_order(void **state)
 {
     const struct spread_case *c = *state;
     const node_def node = { .gpus = c->gpus, .nics = c->nics };
-    for (uint32_t g = 0; g < c->gpus; g++)
+    uint32_t next = 0;
+    for (uint32_t g = 0; g < c->gpus; g++) {
         assert_int_equal(node_nic_of_gpu(&node, g), c->want[g]);
+        if (c->nics < c->gpus) {
+            assert_int_equal(node_nics_of_gpu(&node, g), 1);
+            continue;
+        }
+        assert_int_equal(c->want[g], next); // with more NICs than GPUs, each serves one
+        next += node_nics_of_gpu(&node, g);
+    }
+    if (c->nics >= c->gpus) assert_int_equal(next, c->nics);
 }
 
 typedef struct rack {
@@ -96,6 +105,39 @@ static void every_key_fills_its_field(void **state)
     arena_destroy(f.arena);
 }
 
+static void trees_and_domains_fill_their_fields(void **state)
+{
+    (void)state;
+    fixture f = { 0 };
+    assert_true(read_and_check(
+        &f, "node:\n  gpus: 4\n" GPU "  scale_up: { kind: nvswitch, rate: 433 GB/s, domain_nodes: 18 }\n"
+            "  nics: 2\n  rate: 371 Gb/s\n  nic_pcie_rate: 53 GB/s\n"
+            "  pcie: { switches: 4, sockets: 2, uplink_rate: 57 GB/s, socket_rate: 41 GB/s, delay: 113 ns,\n"
+            "    socket_delay: 217 ns, gpudirect: false }\n" HOST));
+    const node_def *node = &f.rack.node;
+    assert_int_equal(node->scale_up.domain_nodes, 18);
+    assert_near(node->nic.rate_Bps, 371e9 / 8, 1e-12);
+    assert_near(node->nic.payload_ratio, 1.0, 0);
+    assert_int_equal(node->pcie.switches, 4);
+    assert_int_equal(node->pcie.sockets, 2);
+    assert_near(node->pcie.uplink_rate_Bps, 57e9, 1e-12);
+    assert_near(node->pcie.socket_rate_Bps, 41e9, 1e-12);
+    assert_int_equal(node->pcie.delay_ps, 113 * PS_PER_NS);
+    assert_int_equal(node->pcie.socket_delay_ps, 217 * PS_PER_NS);
+    assert_false(node->pcie.gpudirect);
+    arena_destroy(f.arena);
+}
+
+static void a_bare_host_needs_little(void **state)
+{
+    (void)state;
+    fixture f = { 0 };
+    assert_true(read_and_check(&f, "node: { gpus: 0, nics: 1, rate: 400 Gb/s }\n"));
+    assert_int_equal(f.rack.node.gpus, 0);
+    assert_near(f.rack.node.nic.rate_Bps, 50e9, 1e-12);
+    arena_destroy(f.arena);
+}
+
 static void one_gpu_needs_no_links(void **state)
 {
     (void)state;
@@ -126,6 +168,90 @@ static const struct refusal refusals[] = {
       "    5 |   nics: 2\n"
       "      |   ^\n"
       "  hint: nic: connectx-7\n" },
+    { "GPUs that are not named",
+      "node:\n  name: blank\n  gpus: 2\n  scale_up: { kind: mesh, rate: 3 GB/s }\n" HOST,
+      "s.yaml:3:3: error: node \"blank\" has 2 GPUs but does not say which (gpu)\n"
+      "    3 |   gpus: 2\n"
+      "      |   ^\n"
+      "  hint: gpu: h100-sxm\n" },
+    { "a host without memory", "node:\n  name: poor\n  gpus: 1\n" GPU "  power: 3 kW\n",
+      "s.yaml:2:3: error: node \"poor\" needs the memory of its host (host_memory)\n"
+      "    2 |   name: poor\n"
+      "      |   ^\n"
+      "  hint: host_memory: 2 TB\n" },
+    { "a host without power", "node:\n  name: cold\n  gpus: 1\n" GPU "  host_memory: 3 TB\n",
+      "s.yaml:2:3: error: node \"cold\" needs its power at full load (power)\n"
+      "    2 |   name: cold\n"
+      "      |   ^\n"
+      "  hint: power: 10.2 kW\n" },
+    { "links between no GPUs",
+      "node:\n  name: void\n  gpus: 0\n  scale_up: { kind: nvswitch, rate: 3 GB/s }\n",
+      "s.yaml:4:3: error: node \"void\" has no GPUs that links could join\n"
+      "    4 |   scale_up: { kind: nvswitch, rate: 3 GB/s }\n"
+      "      |   ^\n"
+      "  hint: leave scale_up out\n" },
+    { "a mesh over several nodes",
+      "node:\n  gpus: 2\n" GPU "  scale_up: { kind: mesh, rate: 3 GB/s, domain_nodes: 2 }\n" HOST,
+      "s.yaml:4:41: error: only NVSwitches are shared by several nodes (domain_nodes)\n"
+      "    4 |   scale_up: { kind: mesh, rate: 3 GB/s, domain_nodes: 2 }\n"
+      "      |                                         ^\n"
+      "  hint: scale_up.kind: nvswitch\n" },
+    { "two delays between GPUs",
+      "node:\n  gpus: 2\n" GPU
+      "  scale_up: { kind: pcie, rate: 3 GB/s, delay: 1 us }\n  nic_pcie_rate: 3 GB/s\n"
+      "  pcie: { sockets: 1 }\n" HOST,
+      "s.yaml:4:41: error: with a PCIe tree, the delay from GPU to GPU is that of its links\n"
+      "    4 |   scale_up: { kind: pcie, rate: 3 GB/s, delay: 1 us }\n"
+      "      |                                         ^\n"
+      "  hint: pcie.delay: of one link\n" },
+    { "NICs named and given another rate",
+      "node:\n  name: twice\n  gpus: 0\n  nics: 2\n  nic: connectx-7\n  rate: 3 GB/s\n",
+      "s.yaml:6:3: error: node \"twice\" names its NICs and gives them another rate\n"
+      "    6 |   rate: 3 GB/s\n"
+      "      |   ^\n"
+      "  hint: leave nic or rate out\n" },
+    { "a PCIe tree of a bare host",
+      "node:\n  name: bare\n  gpus: 0\n  nics: 1\n  rate: 3 GB/s\n  pcie: { sockets: 1 }\n",
+      "s.yaml:6:3: error: node \"bare\" has no GPUs that a PCIe tree could join\n"
+      "    6 |   pcie: { sockets: 1 }\n"
+      "      |   ^\n"
+      "  hint: leave pcie out\n" },
+    { "a PCIe tree without rates", "node:\n  name: flat\n  gpus: 1\n" GPU "  pcie: { sockets: 1 }\n" HOST,
+      "s.yaml:5:3: error: the PCIe tree of node \"flat\" needs the rate of a device (nic_pcie_rate)\n"
+      "    5 |   pcie: { sockets: 1 }\n"
+      "      |   ^\n"
+      "  hint: nic_pcie_rate: 55.4 GB/s\n" },
+    { "PCIe switches without uplinks",
+      "node:\n  gpus: 1\n" GPU "  nic_pcie_rate: 3 GB/s\n  pcie: { switches: 2 }\n" HOST,
+      "s.yaml:5:9: error: uplink_rate is that of PCIe switches: they need one\n"
+      "    5 |   pcie: { switches: 2 }\n"
+      "      |         ^\n"
+      "  hint: uplink_rate: 55.4 GB/s\n" },
+    { "uplinks without PCIe switches",
+      "node:\n  gpus: 1\n" GPU "  nic_pcie_rate: 3 GB/s\n  pcie: { uplink_rate: 3 GB/s }\n" HOST,
+      "s.yaml:5:11: error: uplink_rate is that of PCIe switches: there are none\n"
+      "    5 |   pcie: { uplink_rate: 3 GB/s }\n"
+      "      |           ^\n"
+      "  hint: switches: 2\n" },
+    { "sockets without a link",
+      "node:\n  gpus: 1\n" GPU "  nic_pcie_rate: 3 GB/s\n  pcie: { sockets: 2 }\n" HOST,
+      "s.yaml:5:9: error: socket_rate is that between sockets: they need one\n"
+      "    5 |   pcie: { sockets: 2 }\n"
+      "      |         ^\n"
+      "  hint: socket_rate: 40 GB/s\n" },
+    { "a link of one socket",
+      "node:\n  gpus: 1\n" GPU "  nic_pcie_rate: 3 GB/s\n  pcie: { socket_rate: 3 GB/s }\n" HOST,
+      "s.yaml:5:11: error: socket_rate is that between sockets: there is one\n"
+      "    5 |   pcie: { socket_rate: 3 GB/s }\n"
+      "      |           ^\n"
+      "  hint: sockets: 2\n" },
+    { "more sockets than switches",
+      "node:\n  gpus: 1\n" GPU "  nic_pcie_rate: 3 GB/s\n"
+      "  pcie: { switches: 1, sockets: 2, uplink_rate: 3 GB/s, socket_rate: 3 GB/s }\n" HOST,
+      "s.yaml:5:24: error: 1 PCIe switches leave sockets without any\n"
+      "    5 |   pcie: { switches: 1, sockets: 2, uplink_rate: 3 GB/s, socket_rate: 3 GB/s }\n"
+      "      |                        ^\n"
+      "  hint: sockets: 1\n" },
     { "NICs that no GPU reaches", "node:\n  name: far\n  gpus: 1\n" GPU "  nics: 2\n  nic: connectx-6\n" HOST,
       "s.yaml:5:3: error: node \"far\" has NICs but no rate between a GPU and its NIC (nic_pcie_rate)\n"
       "    5 |   nics: 2\n"
@@ -146,7 +272,9 @@ static void refused(void **state)
 int main(void)
 {
     enum { SPREADS = ARRAY_COUNT(spread_cases), REFUSALS = ARRAY_COUNT(refusals), ROWS = SPREADS + REFUSALS };
-    struct CMUnitTest tests[ROWS + 2] = { [ROWS] = cmocka_unit_test(every_key_fills_its_field),
+    struct CMUnitTest tests[ROWS + 4] = { [ROWS + 2] = cmocka_unit_test(trees_and_domains_fill_their_fields),
+                                          [ROWS + 3] = cmocka_unit_test(a_bare_host_needs_little),
+                                          [ROWS] = cmocka_unit_test(every_key_fills_its_field),
                                           [ROWS + 1] = cmocka_unit_test(one_gpu_needs_no_links) };
     for (size_t i = 0; i < SPREADS; i++)
         tests[i] = (struct CMUnitTest){ .name = spread_cases[i].name,
