@@ -5,6 +5,9 @@
 // Far beyond any hardware, and well inside what the integers of the fabric hold.
 #define RATE_MAX_Bps 1e15
 #define DELAY_MAX_S 1.0
+#define HOST_MEMORY_MAX_BYTES 1e18
+#define POWER_LEAST_W 1.0
+#define POWER_MAX_W 1e6
 
 static const char *const scale_up_words[] = { "none", "nvswitch", "mesh", "pcie", NULL };
 
@@ -57,9 +60,10 @@ const bind_row node_binds[] = {
     BIND_RATE(node_def, nic_pcie_rate_Bps, "nic_pcie_rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
               BIND_AT_MOST(RATE_MAX_Bps),
               BIND_NOTE("payload between a GPU and its NIC, per direction; required with nics")),
-    BIND_BYTES(node_def, host_memory_bytes, "host_memory", BIND_REQUIRED, BIND_NOTE("of the host's CPUs")),
-    BIND_POWER(node_def, power_W, "power", BIND_REQUIRED, BIND_ABOVE(0),
-               BIND_NOTE("of the whole node at full load")),
+    BIND_BYTES(node_def, host_memory_bytes, "host_memory", BIND_REQUIRED, BIND_ABOVE(0),
+               BIND_AT_MOST(HOST_MEMORY_MAX_BYTES), BIND_NOTE("of the host's CPUs")),
+    BIND_POWER(node_def, power_W, "power", BIND_REQUIRED, BIND_AT_LEAST(POWER_LEAST_W),
+               BIND_AT_MOST(POWER_MAX_W), BIND_NOTE("of the whole node at full load")),
     BIND_END,
 };
 
