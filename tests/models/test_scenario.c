@@ -72,6 +72,21 @@ static const struct refusal refusals[] = {
       "ports: 1 } } }\n"
       "      |                            ^\n"
       "  hint: nodes: 1, without a fabric, or a switch with more ports\n" },
+    { "the nearest batch that is allowed",
+      NODE MODEL "plan: { gpus: 7 }\ntraining: { global_batch: 999999999 }\n",
+      "s.yaml:5:13: error: global_batch 999999999 is not a multiple of data 7 x micro_batch 1 = 7\n"
+      "    5 | training: { global_batch: 999999999 }\n"
+      "      |             ^\n"
+      "  hint: global_batch: 999999994\n" },
+    { "micro-batches larger than any batch",
+      "cluster: { node: dgx-a100, nodes: 126, fabric: { topology: single-switch, switch: { base: qm8790, "
+      "ports: "
+      "1008 } } }\n" MODEL "training: { global_batch: 1000000000, micro_batch: 1000000 }\n",
+      "s.yaml:4:13: error: global_batch 1000000000 is not a multiple of data 1008 x micro_batch 1000000 = "
+      "1008000000\n"
+      "    4 | training: { global_batch: 1000000000, micro_batch: 1000000 }\n"
+      "      |             ^\n"
+      "  hint: micro_batch: 1\n" },
     { "the key's own limit, within 64 bits", NODE "run: { steps: 5000000000 }\n",
       "s.yaml:2:15: error: run.steps must be at most 1000000000\n"
       "    2 | run: { steps: 5000000000 }\n"
