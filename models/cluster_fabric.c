@@ -278,5 +278,5 @@ topology *fabric_build(arena *a, const cluster_def *c, uint64_t seed, const bind
         if (!add_network(&m)) return NULL;
     }
     topology_seal(m.fabric);
-    return topology_check(m.fabric, error) ? m.fabric : NULL;
+    return topology_check(m.fabric, bind_place_of(m.reader, &c->node), error) ? m.fabric : NULL;
 }

@@ -245,7 +245,7 @@ static void on_collective(void *owner, const step_collective *told)
             .ranks = c->ranks,
             .multiplicity = c->multiplicity,
             .bytes = c->bytes,
-            .wire_bytes = c->wire_bytes,
+            .payload_bytes = c->payload_bytes,
             .first_arrival_ps = c->first_arrival_ps,
             .last_arrival_ps = c->last_arrival_ps,
             .end_ps = c->end_ps,
@@ -327,7 +327,7 @@ static void write_links(recorder *r, const step_end *end)
             r->tables, &(row_link_sample){ .link_part_id = r->parts.first_link + l,
                                            .start_ps = end->start_ps,
                                            .end_ps = end->end_ps,
-                                           .bytes = bytes - before,
+                                           .wire_bytes = bytes - before,
                                            .busy_ratio = (double)(bytes - before) / rate_Bps / duration_s });
     }
 }

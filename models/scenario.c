@@ -24,7 +24,8 @@ static const bind_row plan_binds[] = {
     BIND_ENUM(plan_def, sharding, "sharding", sharding_words, BIND_DEFAULT(SHARDING_NONE, "none"),
               BIND_NOTE("what the replicas share out; none and zero-1 (optimizer states) are modelled")),
     BIND_ENUM(plan_def, recompute, "recompute", recompute_words, BIND_DEFAULT(RECOMPUTE_NONE, "none"),
-              BIND_NOTE("activations computed again in the backward pass")),
+              BIND_NOTE("activations computed again in the backward pass; selective: those inside unfused "
+                        "attention, with flash the same as none")),
     BIND_BYTES(plan_def, bucket_bytes, "bucket", BIND_DEFAULT(160e6, "160 MB"), BIND_AT_LEAST(1),
                BIND_NOTE("gradients reduced by one collective (Megatron: 40 M elements of 4 bytes)")),
     BIND_BOOL(plan_def, overlap_gradients, "overlap_gradients", BIND_DEFAULT(1, "true"),
@@ -99,8 +100,19 @@ static const bind_row run_binds[] = {
     BIND_END,
 };
 
+enum { FORMAT = 1 };
+
+static bool check_format(const void *field, const doc_node *node, sim_error *error)
+{
+    const uint32_t format = *(const uint32_t *)field;
+    if (format == FORMAT) return true;
+    sim_fail(error, SIM_EXIT_INPUT, &node->place,
+             "the scenario is written in format %u; this version reads format %d", format, FORMAT);
+    return sim_hint(error, "windtunnel: %d", FORMAT);
+}
+
 const bind_row scenario_binds[] = {
-    BIND_U32(scenario, format, "windtunnel", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1), BIND_AT_MOST(1),
+    BIND_U32(scenario, format, "windtunnel", BIND_DEFAULT(FORMAT, "1"), .check = check_format,
              BIND_NOTE("version of this format")),
     BIND_STRUCT(scenario, cluster, "cluster", cluster_binds, BIND_REQUIRED, BIND_NOTE("what there is")),
     BIND_PART(scenario, model, "model", "llms", llm_binds, BIND_SET_FLAG(scenario, has_model),

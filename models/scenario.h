@@ -77,6 +77,8 @@ bool scenario_try(arena *a, const catalogue *parts, const char *path, const char
 // scenario_check.c: fills what follows from other keys (data, gpus, sequence_length) and refuses what cannot be played.
 // A scenario with only "cluster:" is a fabric alone and passes unless job_wanted.
 bool scenario_check(scenario *s, bool job_wanted, sim_error *error);
+// What is played all the same, but may not be meant; after scenario_check(). The texts live in the arena or for ever.
+void scenario_warnings(const scenario *s, arena *a, text_list *out);
 // The scenario with every default, --set, include and catalogue value written out: running it gives the same digest.
 // The text lives in the arena; NULL and error when memory or the temporary stream fails.
 const char *scenario_resolved(const scenario *s, arena *a, sim_error *error);

@@ -10,6 +10,7 @@
 // sim_fail() at the key that filled field.
 #define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &(field_)), __VA_ARGS__)
 
+// Hints name the nearest size that divides and is modelled, which so far is 1.
 static bool check_tensor(const scenario *s, sim_error *error)
 {
     const uint32_t t = s->plan.tensor;
@@ -18,7 +19,7 @@ static bool check_tensor(const scenario *s, sim_error *error)
         const bool query = m->heads % t != 0;
         REFUSE(s->plan.tensor, "tensor %u does not divide the %u %s of %s", t, query ? m->heads : m->kv_heads,
                query ? "attention heads" : "key/value heads", m->name);
-        return sim_hint(error, "tensor: %" PRIu64, parallel_nearest_divisor(m->kv_heads, t));
+        return sim_hint(error, "tensor: 1");
     }
     if (t > 1)
         return REFUSE(s->plan.tensor, "tensor parallelism is not modelled in this version") ||
@@ -32,7 +33,7 @@ static bool check_pipeline(const scenario *s, sim_error *error)
     if (s->model.layers % p) {
         REFUSE(s->plan.pipeline, "pipeline %u does not divide the %u layers of %s", p, s->model.layers,
                s->model.name);
-        return sim_hint(error, "pipeline: %" PRIu64, parallel_nearest_divisor(s->model.layers, p));
+        return sim_hint(error, "pipeline: 1");
     }
     if (p > 1)
         return REFUSE(s->plan.pipeline, "pipeline parallelism is not modelled in this version") ||
@@ -130,6 +131,16 @@ static bool check_formats(const scenario *s, sim_error *error)
     return true;
 }
 
+// The nearest multiple that a batch may be; a smaller micro-batch where there is none.
+static bool hint_batches(const scenario *s, uint64_t at_once, sim_error *error)
+{
+    const uint64_t greatest = 1000000000; // of training.global_batch
+    const uint64_t batch = s->training.global_batch, nearest = (batch + at_once / 2) / at_once;
+    const uint64_t most = greatest / at_once, times = nearest < most ? nearest : most;
+    if (most) return sim_hint(error, "global_batch: %" PRIu64, (times ? times : 1) * at_once);
+    return sim_hint(error, "micro_batch: 1");
+}
+
 static bool check_training(scenario *s, sim_error *error)
 {
     training_def *t = &s->training;
@@ -143,8 +154,7 @@ static bool check_training(scenario *s, sim_error *error)
         REFUSE(t->global_batch,
                "global_batch %" PRIu64 " is not a multiple of data %u x micro_batch %" PRIu64 " = %" PRIu64,
                t->global_batch, s->plan.data, t->micro_batch, at_once);
-        const uint64_t times = (t->global_batch + at_once / 2) / at_once;
-        return sim_hint(error, "global_batch: %" PRIu64, (times ? times : 1) * at_once);
+        return hint_batches(s, at_once, error);
     }
     if (t->global_batch / at_once > 1000000)
         return REFUSE(t->global_batch,
@@ -190,6 +200,13 @@ static bool check_network(const scenario *s, sim_error *error)
     return true;
 }
 
+// As many sequences for each replica as 512 are for the eight of one usual node.
+static uint64_t usual_batch(const scenario *s)
+{
+    const uint64_t gpus = scenario_gpus(s), taken = s->plan.data ? s->plan.data : s->plan.gpus;
+    return 64 * (taken && taken < gpus ? taken : gpus);
+}
+
 static bool check_job_is_there(const scenario *s, sim_error *error)
 {
     const sim_place *top = &s->document.root->place;
@@ -197,7 +214,8 @@ static bool check_job_is_there(const scenario *s, sim_error *error)
     if (!missing) return true;
     sim_fail(error, SIM_EXIT_INPUT, top, "the scenario has no \"%s:\", so there is nothing to train",
              missing);
-    return sim_hint(error, "%s", !s->has_model ? "model: llama3-8b" : "training: { global_batch: 512 }");
+    if (!s->has_model) return sim_hint(error, "model: llama3-8b");
+    return sim_hint(error, "training: { global_batch: %" PRIu64 " }", usual_batch(s));
 }
 
 bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
@@ -207,4 +225,18 @@ bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
     if (!has_job && !job_wanted) return true;
     return check_job_is_there(s, error) && check_plan(s, error) && check_training(s, error) &&
            check_buckets(s, error);
+}
+
+void scenario_warnings(const scenario *s, arena *a, text_list *out)
+{
+    const training_def *t = &s->training;
+    if (!s->has_model) return;
+    if (t->sequence_length > s->model.max_sequence)
+        *array_push(out, a) = arena_format(
+            a, "sequence_length %" PRIu64 " is more than the %" PRIu64 " tokens that %s was made for",
+            t->sequence_length, s->model.max_sequence, s->model.name);
+    if (s->plan.recompute == RECOMPUTE_SELECTIVE && t->attention == ATTENTION_FLASH)
+        *array_push(out, a) =
+            "recompute: selective recomputes nothing beside attention: flash, which keeps nothing "
+            "that could be";
 }

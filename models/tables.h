@@ -169,7 +169,7 @@ typedef struct row_collective {
     name_id algorithm_id, protocol_id, grain_id;
     uint32_t ranks, multiplicity;
     trace_opt_int channels, micro_batch;
-    uint64_t bytes, wire_bytes; // of one of the multiplicity
+    uint64_t bytes, payload_bytes; // of one of the multiplicity
     int64_t first_arrival_ps, last_arrival_ps, end_ps;
     trace_opt_int last_rank_id;
     trace_opt_real algorithm_Bps, bus_Bps; // NULL: it took no time or moved no byte
@@ -200,7 +200,7 @@ typedef struct row_storage_op {
 typedef struct row_link_sample {
     uint32_t link_part_id;
     int64_t start_ps, end_ps;
-    uint64_t bytes;
+    uint64_t wire_bytes; // payload and protocol flags
     double busy_ratio;
     trace_opt_real peak_ratio;
     trace_opt_int transfers, packets, retransmitted_packets, retransmitted_bytes;

@@ -67,7 +67,7 @@ static const trace_label hottest_links_labels[] = {
     { "source", "text", "The end that sends." },
     { "destination", "text", "The end that receives." },
     { "rate_Bps", "B/s", "Its rate when healthy." },
-    { "moved_bytes", "B", "Payload that crossed it." },
+    { "wire_bytes", "B", "Bytes that crossed it: payload and the flags of NCCL's protocols." },
     { "busy_ratio", "1", "Mean share of its rate that was used, over all samples." },
     { "peak_ratio", "1", "Largest share that was used. NULL: not recorded." },
     STATE_LABEL,
@@ -76,7 +76,7 @@ static const char hottest_links_sql[] =
     "SELECT l.link_part_id, p.name AS link,\n"
     "  (SELECT name FROM part WHERE part_id = p.source_part_id) AS source,\n"
     "  (SELECT name FROM part WHERE part_id = p.destination_part_id) AS destination,\n"
-    "  p.rate_Bps, sum(l.bytes) AS moved_bytes,\n"
+    "  p.rate_Bps, sum(l.wire_bytes) AS wire_bytes,\n"
     "  sum(l.busy_ratio * (l.end_ps - l.start_ps)) / sum(l.end_ps - l.start_ps) AS busy_ratio,\n"
     "  max(l.peak_ratio) AS peak_ratio,\n"
     "  (SELECT run_state FROM completeness) AS run_state\n"
@@ -87,19 +87,19 @@ static const char hottest_links_sql[] =
 static const trace_label retransmitting_links_labels[] = {
     { "link_part_id", "id", "The link." },
     { "link", "text", "Its name." },
-    { "moved_bytes", "B", "Payload that crossed it." },
+    { "wire_bytes", "B", "Bytes that crossed it: payload and the flags of NCCL's protocols." },
     { "retransmitted_bytes", "B", "Bytes sent again." },
-    { "retransmit_ratio", "1", "Bytes sent again against the payload; above 0.0001." },
+    { "retransmit_ratio", "1", "Bytes sent again against all that crossed it; above 0.0001." },
     STATE_LABEL,
 };
 static const char retransmitting_links_sql[] =
-    "SELECT l.link_part_id, p.name AS link, sum(l.bytes) AS moved_bytes,\n"
+    "SELECT l.link_part_id, p.name AS link, sum(l.wire_bytes) AS wire_bytes,\n"
     "  sum(l.retransmitted_bytes) AS retransmitted_bytes,\n"
-    "  1.0 * sum(l.retransmitted_bytes) / sum(l.bytes) AS retransmit_ratio,\n"
+    "  1.0 * sum(l.retransmitted_bytes) / sum(l.wire_bytes) AS retransmit_ratio,\n"
     "  (SELECT run_state FROM completeness) AS run_state\n"
     "FROM link_sample l LEFT JOIN part p ON p.part_id = l.link_part_id\n"
     "GROUP BY l.link_part_id\n"
-    "HAVING sum(l.retransmitted_bytes) > 1e-4 * sum(l.bytes)\n"
+    "HAVING sum(l.retransmitted_bytes) > 1e-4 * sum(l.wire_bytes)\n"
     "ORDER BY retransmit_ratio DESC, l.link_part_id";
 
 static const trace_label gpus_under_70_busy_labels[] = {

@@ -137,7 +137,7 @@ static void sample_links(traffic_context *c, sim_time now_ps)
         tables_write_link_sample(c->tables, &(row_link_sample){ .link_part_id = c->parts.first_link + l,
                                                                 .start_ps = start_ps,
                                                                 .end_ps = now_ps,
-                                                                .bytes = bytes - before,
+                                                                .wire_bytes = bytes - before,
                                                                 .busy_ratio = busy_ratio });
     }
     c->sampled_ps = now_ps;

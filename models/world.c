@@ -3,10 +3,15 @@
 #include "models/cluster_fabric.h"
 #include "models/network/fluid_network.h"
 #include "sim/array.h"
+#include "sim/words.h"
 #include <math.h>
 
 // Each operation of a lane takes about 100 bytes.
 #define WORLD_OPERATIONS_MAX 50000000
+
+// Each message of a plan takes about 80 bytes: itself (40), who waits for it (17), its state while it is played (9), and what
+// is needed once to find that out (12). All together 2 GB.
+#define WORLD_MESSAGES_MAX 25000000
 
 topology *world_build_fabric(arena *a, const scenario *s, sim_error *error)
 {
@@ -35,6 +40,7 @@ bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double 
         .micro_batches = scenario_micro_batches(s),
         .clock_ratio = clock_ratio,
         .memory_ratio = memory_ratio,
+        .where = bind_place_of(s->reader, &s->cluster.node),
     };
     return pass_build(a, &s->model, gpu, &settings, out, error);
 }
@@ -181,6 +187,34 @@ static bool check_clock(const world *w, sim_error *error)
     return sim_hint(error, "rates, latencies or sizes are out of range");
 }
 
+// Plans are kept for the whole run, one for each kind and size.
+static uint64_t planned_messages(const world *w)
+{
+    const program_collective *items = w->program.collectives.items;
+    uint64_t messages = 0;
+    for (uint32_t i = 0; i < w->program.collectives.count; i++) {
+        uint32_t same = 0;
+        while (items[same].kind != items[i].kind || items[same].bytes != items[i].bytes)
+            same++;
+        if (same < i) continue;
+        const collective_request request = { .kind = items[i].kind, .bytes = items[i].bytes };
+        messages += collective_message_count(step_player_collectives(w->player), &request);
+    }
+    return messages;
+}
+
+static bool check_messages(const world *w, sim_error *error)
+{
+    const uint64_t messages = planned_messages(w);
+    if (messages <= WORLD_MESSAGES_MAX) return true;
+    char count[WORDS_GROUPED_SIZE];
+    sim_fail(error, SIM_EXIT_INPUT, bind_place_of(w->scenario->reader, &w->scenario->network.grain),
+             "the collectives of a step have %s messages; at most %d million, which take 2 GB of memory, are "
+             "played one by one",
+             words_grouped(count, messages), WORLD_MESSAGES_MAX / 1000000);
+    return sim_hint(error, "grain: streams");
+}
+
 static bool build(world *w, const world_options *options, sim_error *error)
 {
     const scenario *s = w->scenario;
@@ -194,7 +228,7 @@ static bool build(world *w, const world_options *options, sim_error *error)
     build_lanes(w);
     if (!build_costs_of_lanes(w, error) || !build_program(w, error) || !check_clock(w, error)) return false;
     build_player(w, &options->listener);
-    return true;
+    return check_messages(w, error);
 }
 
 bool world_create(arena *a, const scenario *s, const world_options *options, world **out, sim_error *error)

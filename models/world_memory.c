@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Does the job fit into the memory of its GPUs, and if not, what is the least change with which it would?
 #include "models/world.h"
+#include <inttypes.h>
 #include <string.h>
 
 typedef enum remedy {
@@ -12,12 +13,32 @@ typedef enum remedy {
     REMEDIES
 } remedy;
 
-static const char *const remedy_words[REMEDIES] = { "plan.sharding: zero-1", "plan.recompute: selective",
-                                                    "plan.recompute: full", "training.micro_batch: 1",
-                                                    "training.gradient_dtype: bf16" };
+// What may be changed, in the order in which changes are tried, and what fits.
+typedef struct search {
+    const scenario *scenario;
+    uint64_t capacity_bytes;
+    bool taken[REMEDIES];
+    memory_settings settings; // with those that are taken
+} search;
+
+static uint64_t need_bytes(const search *h, const memory_settings *m)
+{
+    return memory_need_of(&h->scenario->model, m).total_bytes;
+}
+
+// The largest that the replica's batch is a multiple of and that fits, else 1; below: what is there now.
+static uint64_t largest_micro_batch(const search *h, memory_settings m, uint64_t below)
+{
+    const uint64_t batch = h->scenario->training.global_batch / m.data;
+    for (uint64_t size = below - 1; size > 1; size--) {
+        m.kernels.micro_batch = size;
+        if (batch % size == 0 && need_bytes(h, &m) <= h->capacity_bytes) return size;
+    }
+    return 1;
+}
 
 // Changes settings by a remedy; false when they are so already.
-static bool apply(remedy r, memory_settings *m)
+static bool apply(const search *h, remedy r, memory_settings *m)
 {
     const double bf16_bytes = dtype_bytes(DTYPE_BF16);
     switch (r) {
@@ -35,7 +56,7 @@ static bool apply(remedy r, memory_settings *m)
         return true;
     case REMEDY_MICRO_BATCH:
         if (m->kernels.micro_batch == 1) return false;
-        m->kernels.micro_batch = 1;
+        m->kernels.micro_batch = largest_micro_batch(h, *m, m->kernels.micro_batch);
         return true;
     case REMEDY_GRADIENTS:
         if (m->gradient_bytes <= bf16_bytes) return false;
@@ -47,37 +68,68 @@ static bool apply(remedy r, memory_settings *m)
     return false;
 }
 
-// One change that suffices; else those that do so together, each worth something.
+// "plan.sharding: zero-1, training.micro_batch: 4"
+static const char *describe(const search *h, char *buffer, size_t size)
+{
+    static const char *const words[REMEDIES] = { "plan.sharding: zero-1", "plan.recompute: selective",
+                                                 "plan.recompute: full", NULL,
+                                                 "training.gradient_dtype: bf16" };
+    buffer[0] = 0;
+    for (remedy r = 0; r < REMEDIES; r++) {
+        const size_t used = strlen(buffer);
+        const char *comma = used ? ", " : "";
+        if (!h->taken[r]) continue;
+        if (r == REMEDY_MICRO_BATCH)
+            snprintf(buffer + used, size - used, "%straining.micro_batch: %" PRIu64, comma,
+                     h->settings.kernels.micro_batch);
+        else
+            snprintf(buffer + used, size - used, "%s%s", comma, words[r]);
+    }
+    return buffer;
+}
+
+// One change that suffices.
+static bool take_one(search *h)
+{
+    for (remedy r = 0; r < REMEDIES; r++) {
+        memory_settings one = scenario_memory_settings(h->scenario);
+        if (!apply(h, r, &one) || need_bytes(h, &one) > h->capacity_bytes) continue;
+        h->settings = one;
+        h->taken[r] = true;
+        return true;
+    }
+    return false;
+}
+
+// Changes, each worth something, until they suffice together; then a micro-batch no smaller than it must be.
+static bool take_several(search *h)
+{
+    const uint64_t micro_batch = h->settings.kernels.micro_batch;
+    for (remedy r = 0; r < REMEDIES && need_bytes(h, &h->settings) > h->capacity_bytes; r++) {
+        memory_settings more = h->settings;
+        if (r == REMEDY_SELECTIVE || !apply(h, r, &more)) continue;
+        if (need_bytes(h, &more) >= need_bytes(h, &h->settings)) continue;
+        h->settings = more;
+        h->taken[r] = true;
+    }
+    if (need_bytes(h, &h->settings) > h->capacity_bytes) return false;
+    if (h->taken[REMEDY_MICRO_BATCH])
+        h->settings.kernels.micro_batch = largest_micro_batch(h, h->settings, micro_batch);
+    return true;
+}
+
 static bool hint_remedy(const scenario *s, sim_error *error)
 {
-    const memory_settings now = scenario_memory_settings(s);
-    const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
-    memory_settings all = now;
-    uint64_t need_bytes = memory_need_of(&s->model, &now).total_bytes;
-    char list[256] = "", total[32];
-    for (remedy r = 0; r < REMEDIES; r++) {
-        memory_settings one = now;
-        if (!apply(r, &one)) continue;
-        const uint64_t one_bytes = memory_need_of(&s->model, &one).total_bytes;
-        if (one_bytes <= capacity)
-            return sim_hint(error, "it fits with %s (%s)", remedy_words[r],
-                            units_format_binary_bytes((double)one_bytes, total, sizeof(total)));
-    }
-    for (remedy r = 0; r < REMEDIES; r++) {
-        memory_settings more = all;
-        if (r == REMEDY_SELECTIVE || !apply(r, &more)) continue;
-        const uint64_t more_bytes = memory_need_of(&s->model, &more).total_bytes;
-        if (more_bytes >= need_bytes) continue;
-        const size_t used = strlen(list);
-        snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", remedy_words[r]);
-        all = more;
-        need_bytes = more_bytes;
-        if (need_bytes <= capacity) break;
-    }
-    units_format_binary_bytes((double)need_bytes, total, sizeof(total));
-    if (need_bytes <= capacity) return sim_hint(error, "it fits with %s (%s)", list, total);
+    search h = { .scenario = s,
+                 .capacity_bytes = s->cluster.node.gpu.memory_bytes,
+                 .settings = scenario_memory_settings(s) };
     static const char needed[] = "a smaller model, shorter sequences or GPUs with more memory are needed";
-    return *list ? sim_hint(error, "%s lead to %s, still too much: %s", list, total, needed)
+    char list[256], total[32];
+    const bool fits = take_one(&h) || take_several(&h);
+    describe(&h, list, sizeof(list));
+    units_format_binary_bytes((double)need_bytes(&h, &h.settings), total, sizeof(total));
+    if (fits) return sim_hint(error, "it fits with %s (%s)", list, total);
+    return *list ? sim_hint(error, "with %s it is %s, still too much: %s", list, total, needed)
                  : sim_hint(error, "%s", needed);
 }
 

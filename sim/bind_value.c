@@ -71,43 +71,73 @@ static bool check_range(const bind_reading *k, const doc_node *node, double valu
     return true;
 }
 
-static bool read_count(const bind_reading *k, const doc_node *node, void *field)
+static bool fits_into_32_bits(const bind_reading *k, const doc_node *node, uint64_t value)
 {
-    uint64_t value;
-    if (!units_parse_count(node->scalar, &value, &node->place, k->error)) return false;
-    if (k->row->type == BIND_TYPE_U32 && value > UINT32_MAX)
-        return sim_fail(k->error, SIM_EXIT_INPUT, &node->place, "%s must be at most %u", k->scope.path,
-                        UINT32_MAX);
-    if (k->row->type == BIND_TYPE_U32)
-        *(uint32_t *)field = (uint32_t)value;
-    else
-        *(uint64_t *)field = value;
-    return check_range(k, node, (double)value);
+    return value <= UINT32_MAX || sim_fail(k->error, SIM_EXIT_INPUT, &node->place, "%s must be at most %u",
+                                           k->scope.path, UINT32_MAX);
+}
+
+// The value as a double too, for its range.
+static bool parse_number(const bind_reading *k, const doc_node *node, void *field, double *value)
+{
+    const char *text = node->scalar;
+    const sim_place *where = &node->place;
+    sim_time ps;
+    uint64_t whole;
+    if (k->row->type == BIND_TYPE_DOUBLE) {
+        if (!units_parse(k->row->unit, text, value, where, k->error)) return false;
+        *(double *)field = *value;
+        return true;
+    }
+    if (k->row->type == BIND_TYPE_TIME) {
+        if (!units_parse_ps(text, &ps, where, k->error)) return false;
+        *(sim_time *)field = ps;
+        *value = units_s_from_ps(ps);
+        return true;
+    }
+    const bool bytes = k->row->type == BIND_TYPE_BYTES;
+    if (!(bytes ? units_parse_bytes : units_parse_count)(text, &whole, where, k->error)) return false;
+    *value = (double)whole;
+    if (k->row->type != BIND_TYPE_U32) {
+        *(uint64_t *)field = whole;
+        return true;
+    }
+    // The key's own limit, which is looked at later, is the one to name.
+    if (!k->row->has_greatest && !fits_into_32_bits(k, node, whole)) return false;
+    *(uint32_t *)field = (uint32_t)whole;
+    return true;
+}
+
+// Of a number that cannot be held at all the key's own limit is said, where it is beyond that.
+static bool fail_number(const bind_reading *k, const doc_node *node)
+{
+    const bind_row *row = k->row;
+    const unit_kind unit = is_bare(row) ? UNIT_NONE : row->unit;
+    sim_error unheld = *k->error, no_number = { 0 };
+    double value;
+    if (!units_parse(unit, node->scalar, &value, NULL, &no_number)) return false;
+    sim_error_clear(k->error);
+    if (check_range(k, node, value)) *k->error = unheld;
+    return false;
+}
+
+// A time without end is a word: "never".
+static bool is_endless(const bind_row *row, const doc_node *node)
+{
+    return row->type == BIND_TYPE_TIME && row->words && !node->quoted &&
+           strcmp(node->scalar, row->words[0]) == 0;
 }
 
 static bool read_scalar_number(const bind_reading *k, const doc_node *node, void *field)
 {
+    double value;
     if (!want_number(k, node, is_bare(k->row))) return false;
-    const char *text = node->scalar;
-    if (k->row->type == BIND_TYPE_DOUBLE) {
-        double *value = field;
-        return units_parse(k->row->unit, text, value, &node->place, k->error) && check_range(k, node, *value);
+    if (is_endless(k->row, node)) {
+        *(sim_time *)field = SIM_TIME_MAX;
+        return true;
     }
-    if (k->row->type == BIND_TYPE_TIME) {
-        sim_time *value_ps = field;
-        if (k->row->words && !node->quoted && strcmp(text, k->row->words[0]) == 0) {
-            *value_ps = SIM_TIME_MAX;
-            return true;
-        }
-        return units_parse_ps(text, value_ps, &node->place, k->error) &&
-               check_range(k, node, units_s_from_ps(*value_ps));
-    }
-    if (k->row->type == BIND_TYPE_BYTES) {
-        uint64_t *value_bytes = field;
-        return units_parse_bytes(text, value_bytes, &node->place, k->error) &&
-               check_range(k, node, (double)*value_bytes);
-    }
-    return read_count(k, node, field);
+    if (!parse_number(k, node, field, &value)) return fail_number(k, node);
+    return check_range(k, node, value);
 }
 
 // ---- lists of numbers and curves

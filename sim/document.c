@@ -30,6 +30,7 @@ bool document_parse(arena *a, const char *name, const char *text, size_t length,
     doc_source source = { .file = arena_text(a, name),
                           .text = arena_text_n(a, text, length),
                           .length = length,
+                          .start = doc_mark_length(text, length),
                           .directory = directory ? arena_text(a, directory) : NULL };
     if (!doc_read_yaml(&load, &source, 1, &out->root, error)) return false;
     out->file = source.file;
@@ -83,6 +84,13 @@ void doc_pairs_add(doc_pairs *pairs, arena *a, const doc_pair *pair)
             text_map_set(pairs->index, pairs->items[i].key, i);
     }
     text_map_set(pairs->index, pair->key, pairs->count - 1);
+}
+
+// It stands for no character: columns are counted behind it.
+size_t doc_mark_length(const char *text, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    return length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 }
 
 bool doc_node_is_empty(const doc_node *node)

@@ -42,6 +42,8 @@ bool doc_node_is_empty(const doc_node *node); // a value that was left out
 bool doc_node_count_child(doc_node *parent, uint32_t depth, const doc_node *child, const sim_place *where,
                           sim_error *error);
 
+// document.c: bytes of the byte order mark that a text may begin with.
+size_t doc_mark_length(const char *text, size_t length);
 // document_yaml.c: the text of source to a tree whose root stands at this depth (from 1).
 bool doc_read_yaml(doc_load *load, const doc_source *source, uint32_t depth, doc_node **root,
                    sim_error *error);

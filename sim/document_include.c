@@ -69,6 +69,7 @@ bool doc_load_file(doc_load *load, const char *path, const doc_source *includer,
     *source = (doc_source){ .file = arena_text(a, path),
                             .text = text,
                             .length = length,
+                            .start = doc_mark_length(text, length),
                             .directory = arena_text(a, directory),
                             .real_path = arena_text(a, real_path),
                             .includer = includer };

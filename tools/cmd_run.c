@@ -128,6 +128,7 @@ static void print_summary(arena *a, const run_command_options *o, const run_resu
            output_bytes(a, (double)r->memory.total_bytes),
            output_bytes(a, (double)s->cluster.node.gpu.memory_bytes),
            output_percent(a, (double)r->memory.total_bytes / (double)s->cluster.node.gpu.memory_bytes));
+    answer_warnings(a, s, "warning     ", stdout);
     answer_assumptions(a, &r->assumptions, o->verbose, stdout);
     printf("played      %u step%s, %s events in %s\n", r->steps_done, r->steps_done == 1 ? "" : "s",
            output_count(a, r->counters.events), output_number(a, UNIT_TIME, r->wall_s));
@@ -166,6 +167,7 @@ static void print_json(arena *a, const run_command_options *o, const run_result 
     json_text(&j, "digest", r->state == RUN_DONE ? arena_format(a, "%016" PRIx64, r->digest) : NULL);
     json_count(&j, "steps_done", r->steps_done);
     json_count(&j, "steps", r->scenario->run.steps);
+    answer_warnings_json(&j, a, r->scenario);
     print_json_lists(&j, r);
     json_object(&j, "counters");
     json_count(&j, "events", c->events);

@@ -113,6 +113,24 @@ const char *answer_plan(arena *a, const scenario *s)
                         dtype_words[t->precision]);
 }
 
+void answer_warnings(arena *a, const scenario *s, const char *before, FILE *out)
+{
+    text_list warnings = { 0 };
+    scenario_warnings(s, a, &warnings);
+    for (uint32_t i = 0; i < warnings.count; i++)
+        fprintf(out, "%s%s\n", before, output_printable(a, warnings.items[i]));
+}
+
+void answer_warnings_json(json_writer *j, arena *a, const scenario *s)
+{
+    text_list warnings = { 0 };
+    scenario_warnings(s, a, &warnings);
+    json_array(j, "warnings");
+    for (uint32_t i = 0; i < warnings.count; i++)
+        json_text(j, NULL, warnings.items[i]);
+    json_close(j);
+}
+
 void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out)
 {
     static const table_column columns[] = {

@@ -56,6 +56,9 @@ run_options command_run_options(const scenario_options *options, const char *sce
 const char *answer_job(arena *a, const scenario *s);
 const char *answer_cluster(arena *a, const scenario *s); // "8 x h100-sxm in 1 x dgx-h100"
 const char *answer_plan(arena *a, const scenario *s);
+void answer_warnings(arena *a, const scenario *s, const char *before,
+                     FILE *out);                                        // a line each, behind before
+void answer_warnings_json(json_writer *j, arena *a, const scenario *s); // the member "warnings"
 void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out); // the table by part
 void answer_memory_json(json_writer *j, const scenario *s, const memory_need *need); // the member "memory"
 // "1.234 ms", "41.3 %" (of unit 1), "74.51 GiB", "unknown"

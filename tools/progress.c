@@ -3,6 +3,7 @@
 #include "sim/os.h"
 #include "tools/output.h"
 #include <inttypes.h>
+#include <string.h>
 
 static const double first_after_s = 0.5, interval_s = 0.2;
 
@@ -11,9 +12,20 @@ progress progress_make(bool wanted)
     return (progress){ .out = wanted && os_is_terminal(stderr) ? stderr : NULL };
 }
 
+static const char *speed(char *buffer, size_t size, double steps_per_s)
+{
+    if (steps_per_s < 0.01) { // better turned round
+        output_duration(buffer, size, 1.0 / steps_per_s);
+        snprintf(buffer + strlen(buffer), size - strlen(buffer), " per step");
+    } else {
+        snprintf(buffer, size, steps_per_s < 99.95 ? "%.3g steps/s" : "%.0f steps/s", steps_per_s);
+    }
+    return buffer;
+}
+
 char *progress_format(char *buffer, size_t size, const run_progress *now)
 {
-    char left[64];
+    char left[64], rate[64];
     const double share = now->steps ? (double)now->steps_done / now->steps : 0.0;
     if (now->steps_done == 0 || !(now->wall_s > 0.0)) {
         snprintf(buffer, size, "step 1 of %u  %.1f million events", now->steps, (double)now->events * 1e-6);
@@ -21,8 +33,8 @@ char *progress_format(char *buffer, size_t size, const run_progress *now)
     }
     const double steps_per_s = now->steps_done / now->wall_s;
     output_duration(left, sizeof(left), (now->steps - now->steps_done) / steps_per_s);
-    snprintf(buffer, size, "step %u of %u  %.0f %%  %.3g steps/s  %s left", now->steps_done, now->steps,
-             100.0 * share, steps_per_s, left);
+    snprintf(buffer, size, "step %u of %u  %.0f %%  %s  %s left", now->steps_done, now->steps, 100.0 * share,
+             speed(rate, sizeof(rate), steps_per_s), left);
     return buffer;
 }
 

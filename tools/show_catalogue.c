@@ -3,6 +3,8 @@
 #include "tools/show.h"
 #include <inttypes.h>
 
+enum { NAMES_SHOWN = 12 };
+
 typedef union part {
     gpu_def gpu;
     node_def node;
@@ -116,7 +118,7 @@ static bool read_part(arena *a, const catalogue *c, const folder *f, const char 
                       bind_reader **reader, sim_error *error)
 {
     const bind_row rows[] = { f->row, BIND_END };
-    doc_node value = { .kind = DOC_SCALAR, .scalar = name, .unrolled = 1, .height = 1 };
+    doc_node value = { .kind = DOC_SCALAR, .quoted = true, .scalar = name, .unrolled = 1, .height = 1 };
     doc_pair pair = { .key = f->row.key, .value = &value };
     const doc_node mapping = { .kind = DOC_MAPPING, .pairs = &pair, .count = 1, .unrolled = 2, .height = 2 };
     *reader = bind_reader_create(a, part_read, (void *)c);
@@ -244,33 +246,53 @@ static void print_entry_json(const folder *f, const char *name, const char *fact
     json_close(&j);
 }
 
-static const folder *find_folder(const char *text, size_t length, sim_error *error)
+static const folder *folder_called(const char *text, size_t length)
+{
+    for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++)
+        if (strlen(folders[f].name) == length && memcmp(folders[f].name, text, length) == 0)
+            return &folders[f];
+    return NULL;
+}
+
+static bool refuse_unknown(const char *wanted, const char *slash, sim_error *error)
 {
     const char *known[ARRAY_COUNT(folders)];
-    char name[64];
-    for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++) {
-        known[f] = folders[f].name;
-        if (strlen(known[f]) == length && memcmp(known[f], text, length) == 0) return &folders[f];
+    char name[64], shown[WORDS_SHOWN_SIZE];
+    if (!slash) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "\"%s\" is no entry of the catalogue",
+                 words_show(shown, wanted));
+        return sim_hint(error, "an entry is FOLDER/NAME, such as gpus/h100-sxm");
     }
-    snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : sizeof(name) - 1), text);
+    for (uint32_t f = 0; f < ARRAY_COUNT(folders); f++)
+        known[f] = folders[f].name;
+    const size_t length = (size_t)(slash - wanted), most = sizeof(name) - 1;
+    snprintf(name, sizeof(name), "%.*s", (int)(length < most ? length : most), wanted);
     sim_fail(error, SIM_EXIT_INPUT, NULL, "the catalogue has no folder \"%s\"", name);
-    words_hint(error, name, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "folders");
-    return NULL;
+    return words_hint(error, name, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "folders");
+}
+
+// "gpus", "gpus/": the folder alone.
+static bool refuse_folder(arena *a, const catalogue *c, const folder *f, sim_error *error)
+{
+    const char **known;
+    char list[800];
+    uint32_t count;
+    if (!list_names(a, c, f, &known, &count, error)) return false;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "\"%s\" is a folder of the catalogue, not an entry", f->name);
+    return sim_hint(error, "FOLDER/NAME; %s: %s", f->name,
+                    count ? words_list(list, sizeof(list), known, count, NAMES_SHOWN) : "none");
 }
 
 static bool show_one(const show_request *q, const catalogue *c, sim_error *error)
 {
-    char shown[WORDS_SHOWN_SIZE];
     const char *slash = strchr(q->entry, '/');
-    if (!slash) {
-        sim_fail(error, SIM_EXIT_INPUT, NULL, "\"%s\" is no entry of the catalogue",
-                 words_show(shown, q->entry));
-        return sim_hint(error, "an entry is FOLDER/NAME, such as gpus/h100-sxm");
-    }
-    const folder *f = find_folder(q->entry, (size_t)(slash - q->entry), error);
+    const size_t length = slash ? (size_t)(slash - q->entry) : strlen(q->entry);
+    const folder *f = folder_called(q->entry, length);
+    if (!f) return refuse_unknown(q->entry, slash, error);
+    if (!slash || !slash[1]) return refuse_folder(q->arena, c, f, error);
     part p;
     bind_reader *reader;
-    if (!f || !read_part(q->arena, c, f, slash + 1, &p, &reader, error)) return false;
+    if (!read_part(q->arena, c, f, slash + 1, &p, &reader, error)) return false;
     const char *facts = f->describe(q->arena, &p);
     if (q->options->json)
         print_entry_json(f, slash + 1, facts, bind_reader_provenance(reader));

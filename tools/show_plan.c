@@ -70,7 +70,13 @@ static void print_groups(const world *w)
         const topology *t = w->fabric;
         char from[64], to[64];
         if (group->count < 2) continue;
-        printf("group %s: a ring of %u GPUs, %s to %s\n", group->label, group->count,
+        const uint32_t rings = collectives_ring_count(c, g);
+        printf("group %s: ", group->label);
+        if (rings == 1)
+            printf("a ring of");
+        else
+            printf("%u rings side by side, each of", rings);
+        printf(" %u GPUs, %s to %s\n", group->count,
                topology_vertex_name(t, group->members[0], from, sizeof(from)),
                topology_vertex_name(t, group->members[group->count - 1], to, sizeof(to)));
     }
@@ -204,6 +210,7 @@ static void json_groups(json_writer *j, const world *w)
         json_object(j, NULL);
         json_text(j, "label", collectives_group(c, g)->label);
         json_count(j, "members", collectives_group(c, g)->count);
+        json_count(j, "rings", collectives_ring_count(c, g));
         json_count(j, "multiplicity", collectives_group(c, g)->multiplicity);
         json_close(j);
     }
@@ -256,6 +263,7 @@ static void print_json(arena *a, const world *w, const op_group_array *groups)
     json_text(&j, "scenario", w->scenario->file);
     json_text(&j, "job", answer_job(a, w->scenario));
     json_text(&j, "plan", answer_plan(a, w->scenario));
+    answer_warnings_json(&j, a, w->scenario);
     json_count(&j, "ranks", parallel_ranks(w->lanes.sizes));
     json_count(&j, "lanes", w->lanes.count);
     json_count(&j, "micro_batches", scenario_micro_batches(w->scenario));
@@ -295,6 +303,7 @@ bool show_plan(const show_request *q, sim_error *error)
         return true;
     }
     printf("%s\n%s\n", answer_job(a, r->scenario), answer_plan(a, r->scenario));
+    answer_warnings(a, r->scenario, "warning: ", stdout);
     print_groups(w);
     print_passes(a, w);
     print_ops(a, &groups);

@@ -214,7 +214,7 @@ static void finish(collectives *c, uint32_t i)
                                  .ranks = g->def.count,
                                  .multiplicity = g->def.multiplicity,
                                  .bytes = s->key.bytes,
-                                 .wire_bytes = s->payload_bytes,
+                                 .payload_bytes = s->payload_bytes,
                                  .first_arrival_ps = own->first_arrival_ps,
                                  .last_arrival_ps = own->last_arrival_ps,
                                  .end_ps = sim_now(c->sim),
@@ -433,6 +433,21 @@ const group_def *collectives_group(const collectives *c, group_id g)
 {
     SIM_ASSERT(g < c->groups.count);
     return &c->groups.items[g].def;
+}
+
+uint32_t collectives_ring_count(const collectives *c, group_id g)
+{
+    SIM_ASSERT(g < c->groups.count);
+    return plan_cache_rings(c->plans, c->groups.items[g].rings)->count;
+}
+
+uint64_t collective_message_count(const collectives *c, const collective_request *request)
+{
+    SIM_ASSERT(request->group < c->groups.count);
+    if (c->options.grain == GRAIN_STREAMS) return 0;
+    if (request->kind == COLLECTIVE_SEND_RECV) return 1;
+    return plan_ring_messages(request->kind,
+                              plan_cache_rings(c->plans, c->groups.items[request->group].rings));
 }
 
 // One edge alone: all its steps, each of the largest chunks (messages), or all its bytes at once (streams).

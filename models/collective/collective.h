@@ -42,7 +42,7 @@ typedef struct collective_result { // what the owner is told, and what the trace
     collective_grain grain;
     uint32_t ranks, multiplicity;
     uint64_t bytes;
-    uint64_t wire_bytes; // payload over all edges of one instance; the protocol's flags are not in it
+    uint64_t payload_bytes; // payload over all edges of one instance; the protocol's flags are not in it
     sim_time first_arrival_ps, last_arrival_ps, end_ps;
     uint32_t last_member; // position of the last to arrive; ties: the least position
 } collective_result;
@@ -71,10 +71,13 @@ group_id collectives_add_group(collectives *c, const group_def *def);
 uint32_t collectives_group_count(const collectives *c);
 // Valid until the next collectives_add_group().
 const group_def *collectives_group(const collectives *c, group_id g);
+uint32_t collectives_ring_count(const collectives *c, group_id g); // side by side
 // An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
 // ends in the instant in which its member arrives (still an event).
 uint32_t collective_open(collectives *c, const collective_request *request);
 void collective_arrive(collectives *c, uint32_t collective, uint32_t member); // each member once
+// Messages of its plan, before it is built: what it will take of memory. 0 in the streams grain.
+uint64_t collective_message_count(const collectives *c, const collective_request *request);
 // How many transfers its owner is told, for estimates of rows.
 uint64_t collective_transfer_count(collectives *c, const collective_request *request);
 // The time it would take alone from its last arrival on the ideal network, for show and tests (collective.c).

@@ -64,6 +64,8 @@ typedef struct plan {
 // scattering. One rank alone sends nothing. Of the rings nothing is kept.
 void plan_ring(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
                plan *out);
+// How many messages that plan has in their grain, before it is built.
+uint64_t plan_ring_messages(collective_kind kind, const ring_set *rings);
 // send_recv.c. One message from position 0 to position 1.
 void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out);
 

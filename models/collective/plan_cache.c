@@ -62,6 +62,12 @@ uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
     return c->rings.count - 1;
 }
 
+const ring_set *plan_cache_rings(const plan_cache *c, uint32_t index)
+{
+    SIM_ASSERT(index < c->rings.count);
+    return &c->rings.items[index].rings;
+}
+
 // ---- transfers and who waits for whom ----
 
 // Messages of one step on one edge follow one another in a plan. Returns, per message, its transfer.

@@ -33,6 +33,8 @@ typedef struct plan_cache plan_cache;
 plan_cache *plan_cache_create(arena *a, collective_grain grain, bool keep_starts);
 // Equal rings get the same number; others are kept, not copied, and *added is true.
 uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added);
+const ring_set *plan_cache_rings(const plan_cache *c,
+                                 uint32_t index); // valid until the next plan_cache_add_rings()
 // Builds a missing one. Send-recv is the same for all rings of two ranks.
 uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, uint64_t bytes);
 cached_plan *plan_cache_at(plan_cache *c, uint32_t index);  // valid until the next plan_cache_find()

@@ -143,6 +143,12 @@ static void plan_messages(const ring_work *w)
     }
 }
 
+uint64_t plan_ring_messages(collective_kind kind, const ring_set *rings)
+{
+    SIM_ASSERT(ring_kind(kind));
+    return (uint64_t)ring_steps(kind, rings->ranks) * rings->ranks * rings->count;
+}
+
 void plan_ring(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
                plan *out)
 {

@@ -17,11 +17,19 @@ static bool check_curve(const void *field, const doc_node *node, sim_error *erro
     return true;
 }
 
+// Far beyond any hardware, and well inside what times and sums can hold.
+#define FLOPS_MAX 1e21
+#define RATE_MAX_Bps 1e15
+#define MEMORY_MAX_BYTES 1e15
+#define POWER_LEAST_W 1.0
+#define POWER_MAX_W 1e6
+
 // One row per number format, at its place in gpu_def.peak_flops.
 #define PEAK(type_, key_)                                                                                    \
     {                                                                                                        \
         .type = BIND_TYPE_DOUBLE, .key = (key_), .offset = (type_) * sizeof(double), .unit = UNIT_FLOPS,     \
-        BIND_DEFAULT(0.0, "0 FLOP/s: none"), BIND_AT_LEAST(0), BIND_NOTE("dense peak of " key_ " products")  \
+        BIND_DEFAULT(0.0, "0 FLOP/s: none"), BIND_AT_LEAST(0), BIND_AT_MOST(FLOPS_MAX),                      \
+        BIND_NOTE("dense peak of " key_ " products")                                                         \
     }
 static const bind_row peak_binds[] = {
     PEAK(DTYPE_FP32, "fp32"),
@@ -41,14 +49,16 @@ const bind_row gpu_binds[] = {
              BIND_NOTE("streaming multiprocessors or compute units")),
     BIND_STRUCT(gpu_def, peak_flops, "peak", peak_binds, BIND_REQUIRED,
                 BIND_NOTE("dense matrix peaks by number format")),
-    BIND_FLOPS(gpu_def, vector_flops, "vector", BIND_REQUIRED, BIND_ABOVE(0),
+    BIND_FLOPS(gpu_def, vector_flops, "vector", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(FLOPS_MAX),
                BIND_NOTE("FP32 outside the matrix units")),
-    BIND_BYTES(gpu_def, memory_bytes, "memory", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_NOTE("capacity")),
+    BIND_BYTES(gpu_def, memory_bytes, "memory", BIND_REQUIRED, BIND_AT_LEAST(1),
+               BIND_AT_MOST(MEMORY_MAX_BYTES), BIND_NOTE("capacity")),
     BIND_RATE(gpu_def, memory_rate_Bps, "memory_rate", BIND_REQUIRED, BIND_ABOVE(0),
-              BIND_NOTE("of the data sheet")),
-    BIND_BYTES(gpu_def, reserved_bytes, "reserved_memory", BIND_REQUIRED,
+              BIND_AT_MOST(RATE_MAX_Bps), BIND_NOTE("of the data sheet")),
+    BIND_BYTES(gpu_def, reserved_bytes, "reserved_memory", BIND_REQUIRED, BIND_AT_MOST(MEMORY_MAX_BYTES),
                BIND_NOTE("never available to tensors: driver, context, communication library")),
-    BIND_POWER(gpu_def, power_W, "power", BIND_REQUIRED, BIND_ABOVE(0), BIND_NOTE("thermal design power")),
+    BIND_POWER(gpu_def, power_W, "power", BIND_REQUIRED, BIND_AT_LEAST(POWER_LEAST_W),
+               BIND_AT_MOST(POWER_MAX_W), BIND_NOTE("thermal design power")),
     BIND_NUMBER(gpu_def, clock_ratio, "clock_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
                 BIND_NOTE("sustained clock under training load against that of the efficiency curves")),
     BIND_SECONDS(gpu_def, kernel_overhead_s, "kernel_overhead", BIND_REQUIRED, BIND_AT_LEAST(0),

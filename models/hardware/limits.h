@@ -6,3 +6,6 @@
 #define RATE_MAX_Bps 1e15
 #define DELAY_MAX_S 1.0
 #define CABLE_MAX_m 100e3
+#define HOST_MEMORY_MAX_BYTES 1e18
+#define POWER_LEAST_W 1.0
+#define POWER_MAX_W 1e6

@@ -81,23 +81,23 @@ void topology_seal(topology *t)
 
 // ---- what is refused
 
-static bool check_rates(const topology *t, sim_error *error)
+static bool check_rates(const topology *t, const sim_place *where, sim_error *error)
 {
     for (link_id l = 0; l < t->links.count; l++) {
         if (t->links.items[l].rate_mBps > 0) continue;
         char name[160];
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "the rate of the link %s is zero",
+        return sim_fail(error, SIM_EXIT_INPUT, where, "the rate of the link %s is zero",
                         topology_link_name(t, l, name, sizeof name));
     }
     return true;
 }
 
-static bool check_inside_of_nodes(const topology *t, sim_error *error)
+static bool check_inside_of_nodes(const topology *t, const sim_place *where, sim_error *error)
 {
     for (node_id n = 0; n < t->nodes.count; n++) {
         const topology_node *node = &t->nodes.items[n];
         if (node->scale_up != WIRING_NONE || node->gpus < 2) continue;
-        sim_fail(error, SIM_EXIT_INPUT, NULL,
+        sim_fail(error, SIM_EXIT_INPUT, where,
                  "node %" PRIu32 " has %" PRIu32 " GPUs and no links between them", n, node->gpus);
         return sim_hint(error, "give the node a scale-up of nvswitch, mesh or pcie, or one GPU");
     }
@@ -105,7 +105,7 @@ static bool check_inside_of_nodes(const topology *t, sim_error *error)
 }
 
 // Breadth first from vertex 0. Every cable goes both ways, so reached from there means connected.
-static bool check_connected(const topology *t, sim_error *error)
+static bool check_connected(const topology *t, const sim_place *where, sim_error *error)
 {
     arena_mark_t mark = arena_mark(t->arena);
     uint32_t count = t->vertices.count, reached = 1;
@@ -129,18 +129,19 @@ static bool check_connected(const topology *t, sim_error *error)
     arena_release(t->arena, mark);
     if (lost == count) return true;
     char first[80], second[80];
-    return sim_fail(error, SIM_EXIT_INPUT, NULL,
+    return sim_fail(error, SIM_EXIT_INPUT, where,
                     "the fabric is not connected: there is no path from %s to %s",
                     topology_vertex_name(t, 0, first, sizeof first),
                     topology_vertex_name(t, lost, second, sizeof second));
 }
 
-bool topology_check(const topology *t, sim_error *error)
+bool topology_check(const topology *t, const sim_place *where, sim_error *error)
 {
     SIM_ASSERT(t->sealed);
-    if (t->vertices.count == 0) return sim_fail(error, SIM_EXIT_INPUT, NULL, "the fabric has no parts");
-    return check_rates(t, error) && check_inside_of_nodes(t, error) && check_connected(t, error) &&
-           (t->shape != SHAPE_LIST || list_check_lengths(t, error));
+    if (t->vertices.count == 0) return sim_fail(error, SIM_EXIT_INPUT, where, "the fabric has no parts");
+    return check_rates(t, where, error) && check_inside_of_nodes(t, where, error) &&
+           check_connected(t, where, error) &&
+           (t->shape != SHAPE_LIST || list_check_lengths(t, where, error));
 }
 
 // ---- what there is

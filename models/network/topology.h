@@ -66,7 +66,7 @@ uint64_t topology_connection_cap_mBps(const topology *t, uint32_t queue_pairs);
 void topology_seal(topology *t); // no more parts; makes the rows of outgoing links
 // What no path could bridge is refused: no vertices, links without a rate, GPUs of a node without links between them,
 // parts that are not connected.
-bool topology_check(const topology *t, sim_error *error);
+bool topology_check(const topology *t, const sim_place *where, sim_error *error);
 
 uint32_t topology_vertex_count(const topology *t);
 uint32_t topology_link_count(const topology *t);

@@ -125,4 +125,5 @@ bool tree_plan_upper_tiers(const topology *t, const fat_tree_def *def, uint32_t 
 
 // Fills distance by breadth first search over links that are not flagged in avoided (NULL: none is).
 void list_fill_distances(const topology *t, const uint8_t *avoided, uint8_t *distance);
-bool list_check_lengths(const topology *t, sim_error *error); // of a sealed one: paths that are too long
+// Of a sealed one: paths that are too long.
+bool list_check_lengths(const topology *t, const sim_place *where, sim_error *error);

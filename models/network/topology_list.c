@@ -248,7 +248,7 @@ void list_fill_distances(const topology *t, const uint8_t *avoided, uint8_t *dis
     }
 }
 
-bool list_check_lengths(const topology *t, sim_error *error)
+bool list_check_lengths(const topology *t, const sim_place *where, sim_error *error)
 {
     const uint32_t n = t->list.switches;
     for (size_t i = 0; i < (size_t)n * n; i++) {
@@ -256,7 +256,7 @@ bool list_check_lengths(const topology *t, sim_error *error)
         if (hops == LIST_FAR || hops <= LIST_HOPS_MAX) continue;
         char first[80], second[80];
         return sim_fail(
-            error, SIM_EXIT_INPUT, NULL,
+            error, SIM_EXIT_INPUT, where,
             "from %s to %s it is %u cables; a path has at most %d between switches",
             topology_vertex_name(t, t->list.first_switch + (uint32_t)(i / n), first, sizeof first),
             topology_vertex_name(t, t->list.first_switch + (uint32_t)(i % n), second, sizeof second), hops,

@@ -8,13 +8,15 @@ static const char *const activation_words[] = { "gelu", "swiglu", NULL };
 static const char *const norm_words[] = { "layernorm", "rmsnorm", NULL };
 static const char *const position_words[] = { "learned", "rope", "none", NULL };
 
+#define HIDDEN_MAX 1000000
+
 // The ranges keep llm_parameters() below 2^63: layers x hidden x (4 x attention width + 3 x ffn) is at most
 // 1e4 x 1e6 x (4e7 + 3e7) = 7e17, and both embeddings are at most 2e14.
 const bind_row llm_binds[] = {
     BIND_TEXT(llm_def, name, "name", BIND_DEFAULT(0, "unnamed"), BIND_NOTE("what messages call the model")),
     BIND_U32(llm_def, layers, "layers", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e4),
              BIND_NOTE("transformer layers")),
-    BIND_U64(llm_def, hidden, "hidden", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
+    BIND_U64(llm_def, hidden, "hidden", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(HIDDEN_MAX),
              BIND_NOTE("width of the residual stream")),
     BIND_U32(llm_def, heads, "heads", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
              BIND_NOTE("attention (query) heads")),
@@ -53,10 +55,17 @@ const bind_row llm_binds[] = {
 // Where the key that filled a field of the model stands; no place for a model that came from no file.
 #define PLACE_OF(field_) (r ? bind_place_of(r, &model->field_) : NULL)
 
-static uint64_t nearest_multiple(uint64_t value, uint64_t of)
+static uint64_t nearest_multiple(uint64_t value, uint64_t of, uint64_t most)
 {
     const uint64_t below = value / of * of, above = below + of;
-    return below && value - below <= above - value ? below : above;
+    return below && (value - below <= above - value || above > most) ? below : above;
+}
+
+// The nearest that turns in pairs and is not too wide together.
+static uint64_t nearest_even(const llm_def *m)
+{
+    const uint64_t above = m->head_size + 1;
+    return m->heads * above <= LLM_ATTENTION_WIDTH_MAX ? above : m->head_size - 1;
 }
 
 bool llm_complete(llm_def *model, const bind_reader *r, sim_error *error)
@@ -65,20 +74,21 @@ bool llm_complete(llm_def *model, const bind_reader *r, sim_error *error)
         sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(heads), "%u heads do not divide a hidden size of %" PRIu64,
                  model->heads, model->hidden);
         return sim_hint(error, "hidden: %" PRIu64 ", or write head_size",
-                        nearest_multiple(model->hidden, model->heads));
+                        nearest_multiple(model->hidden, model->heads, HIDDEN_MAX));
     }
     if (!model->head_size) model->head_size = model->hidden / model->heads;
     if (model->heads * model->head_size > LLM_ATTENTION_WIDTH_MAX) {
         sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(head_size),
                  "%u heads x head_size %" PRIu64 " = %" PRIu64 " are above %" PRIu64, model->heads,
                  model->head_size, model->heads * model->head_size, LLM_ATTENTION_WIDTH_MAX);
-        return sim_hint(error, "head_size: %" PRIu64, LLM_ATTENTION_WIDTH_MAX / model->heads);
+        const uint64_t most = LLM_ATTENTION_WIDTH_MAX / model->heads;
+        return sim_hint(error, "head_size: %" PRIu64, model->position == POSITION_ROPE ? most / 2 * 2 : most);
     }
     if (model->position == POSITION_ROPE && model->head_size % 2) {
         sim_fail(error, SIM_EXIT_INPUT, PLACE_OF(head_size),
                  "rotary positions turn pairs, so a head size of %" PRIu64 " cannot be odd",
                  model->head_size);
-        return sim_hint(error, "head_size: %" PRIu64, model->head_size + 1);
+        return sim_hint(error, "head_size: %" PRIu64, nearest_even(model));
     }
     if (!model->kv_heads) model->kv_heads = model->heads;
     if (model->heads % model->kv_heads) {

@@ -48,7 +48,7 @@ static bool time_list(builder *b, timed_list *list, uint64_t calls)
         list->time_ps[i] = use->cost.time_ps;
         use->calls += calls;
         if (use->cost.too_long)
-            return sim_fail(b->error, SIM_EXIT_INPUT, NULL,
+            return sim_fail(b->error, SIM_EXIT_INPUT, b->settings->where,
                             "kernel \"%s\" would take longer than %.0f s on %s", list->kernels.items[i].name,
                             ROOFLINE_LONGEST_S, roofline_gpu(b->gpu)->name) ||
                    sim_hint(b->error,
@@ -97,7 +97,7 @@ static bool play(builder *b, pass_clock *clock, const timed_list *list, bool is_
         into->kernels += kernel->launches;
     }
     if (clock->gpu_free_ps <= longest_pass_ps) return true;
-    return sim_fail(b->error, SIM_EXIT_INPUT, NULL,
+    return sim_fail(b->error, SIM_EXIT_INPUT, b->settings->where,
                     "one pass of a micro-batch would take longer than a day") ||
            sim_hint(b->error, "layers, micro-batch or the GPU's numbers are out of range");
 }

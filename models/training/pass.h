@@ -46,6 +46,7 @@ typedef struct pass_settings {
     memory_settings memory; // shapes, recompute, sharding, layers
     uint64_t micro_batches; // per step, for the kernels' calls
     double clock_ratio, memory_ratio;
+    const sim_place *where; // of the GPU, for refusals; may be NULL
 } pass_settings;
 
 // Refuses (exit 2) numbers that no GPU has: a kernel of more than ROOFLINE_LONGEST_S, a pass of more than a day.

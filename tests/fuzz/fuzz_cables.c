@@ -52,7 +52,7 @@ static topology *build(arena *a, const holder *h, const bind_reader *r, sim_erro
     }
     if (!topology_add_cables(t, cables, h->cables.count, NULL, error)) return NULL;
     topology_seal(t);
-    return topology_check(t, error) ? t : NULL;
+    return topology_check(t, NULL, error) ? t : NULL;
 }
 
 static void check_path(const topology *t, const fabric_state *s, vertex_id from, vertex_id to)

@@ -269,7 +269,7 @@ static void grains_agree(void **state)
                                            groups[g].ranks, 0, groups[g].stride, kinds[k], sizes[i],
                                            PROTOCOL_AUTO);
                 assert_int_equal(two[0].result.protocol, two[1].result.protocol);
-                assert_int_equal(two[0].result.wire_bytes, two[1].result.wire_bytes);
+                assert_int_equal(two[0].result.payload_bytes, two[1].result.payload_bytes);
                 const sim_time alpha_ps = test_terms.ring[two[0].result.protocol].hop_ps[LINK_NVLINK];
                 const double gap_ps = fabs((double)(two[0].time_ps - two[1].time_ps));
                 const double allowed_ps = sizes[i] >= 1 << 20 ? 0.01 * (double)two[GRAIN_MESSAGES].time_ps
@@ -393,7 +393,7 @@ static void starts_with_the_last_arrival(void **state)
         assert_int_equal(r->last_arrival_ps, 5003);
         assert_int_equal(r->last_member, 1); // of the two that came last
         assert_int_equal(r->end_ps, 5003 + want_ps[grain]);
-        assert_int_equal(r->wire_bytes, 2 * 3 * 12345678);
+        assert_int_equal(r->payload_bytes, 2 * 3 * 12345678);
         assert_int_equal(network_counters_of(b->n).bytes_received, 5 * 2 * 3 * 12345678);
         check_rest(b);
         bench_destroy(b);
@@ -465,9 +465,9 @@ static void equal_keys_are_told_apart(void **state)
     check_rest(b);
     assert_int_equal(collectives_counters_of(b->c).plan_hits, 0);
     assert_int_equal(collectives_counters_of(b->c).plans, 3);
-    assert_int_equal(b->results[0].wire_bytes, 3 * 1000);
-    assert_int_equal(b->results[1].wire_bytes, 3 * other);
-    assert_int_equal(b->results[2].wire_bytes, 4 * third_bytes);
+    assert_int_equal(b->results[0].payload_bytes, 3 * 1000);
+    assert_int_equal(b->results[1].payload_bytes, 3 * other);
+    assert_int_equal(b->results[2].payload_bytes, 4 * third_bytes);
     assert_int_equal(b->results[1].last_member, 0);
     bench_destroy(b);
 }

@@ -158,7 +158,7 @@ static const topology *four_hosts(arena *a, const fabric_policy *policy, uint32_
     assert_true(topology_add_xgft(t, &def, &(fabric_places){ { NULL } }, &error));
     topology_set_policy(t, policy);
     topology_seal(t);
-    assert_true(topology_check(t, &error));
+    assert_true(topology_check(t, NULL, &error));
     return t;
 }
 

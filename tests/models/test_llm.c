@@ -169,6 +169,22 @@ static const struct refused_case refused_cases[] = {
       "   10 | head_size: 75\n"
       "      | ^\n"
       "  hint: head_size: 76\n" },
+    // Hints that keep to the other limits: 1,020,000 is nearer but too much; 588,236 would be too wide, 588,235 is odd.
+    { SHAPE "position: none\nhidden: 1000000\nheads: 510000\n",
+      "m.yaml:9:1: error: 510000 heads do not divide a hidden size of 1000000\n"
+      "    9 | heads: 510000\n"
+      "      | ^\n"
+      "  hint: hidden: 510000, or write head_size\n" },
+    { SHAPE "position: rope\nhidden: 4096\nheads: 17\nhead_size: 588235\n",
+      "m.yaml:10:1: error: rotary positions turn pairs, so a head size of 588235 cannot be odd\n"
+      "   10 | head_size: 588235\n"
+      "      | ^\n"
+      "  hint: head_size: 588234\n" },
+    { SHAPE "position: rope\nhidden: 4096\nheads: 17\nhead_size: 600000\n",
+      "m.yaml:10:1: error: 17 heads x head_size 600000 = 10200000 are above 10000000\n"
+      "   10 | head_size: 600000\n"
+      "      | ^\n"
+      "  hint: head_size: 588234\n" },
 };
 
 static void mistakes_are_refused_at_their_key(void **state)

@@ -40,6 +40,7 @@ static void every_small_ring_is_valid_and_optimal(void **state)
                              collective_kind_words[kinds[k]], sizes[j], n);
                 assert_int_equal(messages.steps, factor * (n - 1));
                 assert_int_equal(messages.message_count, factor * (n - 1) * n);
+                assert_int_equal(plan_ring_messages(kinds[k], &rings), messages.message_count);
                 assert_int_equal(plan_payload_bytes(&messages), factor * (n - 1) * sizes[j]);
                 assert_null(streams.messages);
                 assert_int_equal(streams.steps, messages.steps);

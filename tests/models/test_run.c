@@ -143,7 +143,7 @@ static const struct claim claims[] = {
     { "a collective ends after its last arrival and moves what its transfers move",
       "SELECT count(*) FROM collective c WHERE end_ps > last_arrival_ps AND last_arrival_ps >= "
       "first_arrival_ps AND "
-      "wire_bytes = (SELECT sum(bytes) FROM transfer t WHERE t.collective_id = c.collective_id)",
+      "payload_bytes = (SELECT sum(bytes) FROM transfer t WHERE t.collective_id = c.collective_id)",
       "18" },
     { "every span of a collective ends with it",
       "SELECT count(*) FROM span s JOIN collective c ON c.collective_id = s.collective_id AND c.end_ps = "
@@ -151,7 +151,8 @@ static const struct claim claims[] = {
       "c.step = s.step AND s.start_ps BETWEEN c.first_arrival_ps AND c.last_arrival_ps",
       "54" },
     { "links carry what is transferred: a mesh has a link for each edge of its two rings",
-      "SELECT count(DISTINCT link_part_id), sum(bytes) >= (SELECT sum(bytes) FROM transfer) FROM link_sample",
+      "SELECT count(DISTINCT link_part_id), sum(wire_bytes) >= (SELECT sum(bytes) FROM transfer) FROM "
+      "link_sample",
       "6|1" },
     { "no link carries more than it can",
       "SELECT max(busy_ratio) <= 1 AND min(busy_ratio) > 0 FROM link_sample", "1" },
@@ -364,7 +365,23 @@ static const struct refusal refusals[] = {
       "s.yaml:4:1: error: the job does not fit: a GPU needs 298.7 GiB, a100-sxm-80gb has 80.00 GiB\n"
       "    4 | plan: { gpus: 3, sharding: zero-1, bucket: 100 kB }\n"
       "      | ^\n"
-      "  hint: it fits with training.micro_batch: 1 (2.003 GiB)\n" },
+      "  hint: it fits with training.micro_batch: 250000 (76.16 GiB)\n" },
+    { "messages that no memory holds",
+      "cluster: { node: dgx-a100, nodes: 160, fabric: { topology: single-switch, switch: { base: qm8790, "
+      "ports: "
+      "1280 } } }\n"
+      "model: { name: wee, layers: 2, hidden: 64, heads: 4, kv_heads: 2, ffn: 96, vocabulary: 100,\n"
+      "  max_sequence: 64, activation: swiglu, norm: rmsnorm, position: rope }\n"
+      "training: { global_batch: 1280 }\n"
+      "network: { grain: messages }\n",
+      NULL, "run.db", SIM_EXIT_INPUT,
+      // one bucket: 2 x 1279 steps of 1280 messages on each of 8 rings
+      "s.yaml:5:12: error: the collectives of a step have 26,193,920 messages; at most 25 million, which "
+      "take 2 "
+      "GB of memory, are played one by one\n"
+      "    5 | network: { grain: messages }\n"
+      "      |            ^\n"
+      "  hint: grain: streams\n" },
     { "a scenario that is not there", NULL, NULL, NULL, SIM_EXIT_INPUT,
       "windtunnel: error: cannot read \"s.yaml\": No such file or directory\n" },
     { "a fabric alone", "cluster: { node: a100-4x }\n", NULL, "run.db", SIM_EXIT_INPUT,
@@ -392,7 +409,14 @@ static const struct refusal refusals[] = {
       "  hint: rates, latencies or sizes are out of range\n" },
     { "a rate of nothing", TINY, "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.0001 B/s } }",
       "run.db", SIM_EXIT_INPUT,
-      "windtunnel: error: the rate of the link node 0 gpu 0 > node 0 cpu 0 is zero\n" },
+      "--set:1:9: error: the rate of the link node 0 gpu 0 > node 0 cpu 0 is zero\n"
+      "    1 | cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.0001 B/s } }\n"
+      "      |         ^\n" },
+    { "a kernel that never ends", TINY, "cluster.node.gpu.memory_rate=9 B/s", "run.db", SIM_EXIT_INPUT,
+      "--set:1:9: error: kernel \"embedding.gather\" would take longer than 1000 s on a100-sxm-80gb\n"
+      "    1 | cluster.node.gpu.memory_rate=9 B/s\n"
+      "      |         ^\n"
+      "  hint: the GPU's peaks, rates and efficiencies, or the micro-batch, are out of range\n" },
     { "a trace too large", TINY, "run.steps=10000000", "run.db", SIM_EXIT_INPUT,
       "windtunnel: error: the trace at level transfers would have 1,630,000,074 rows (about 163.0 GB); at "
       "most 20,000,000 rows or 2 GB are written unasked\n"
@@ -412,6 +436,7 @@ static const struct refusal refusals[] = {
       "  hint: a smaller global_batch, or a larger training.micro_batch or plan.bucket\n" },
 };
 
+// A check refuses what a run refuses, but for its output.
 static void refusal_prints(void **state)
 {
     const struct refusal *c = *state;
@@ -435,6 +460,12 @@ static void refusal_prints(void **state)
     assert_error_prints(&b.error, c->want);
     assert_int_equal(b.result.state, RUN_FAILED);
     assert_int_equal(b.result.has_memory, c->exit_code == SIM_EXIT_NO || b.result.scenario != NULL);
+    run_free(&b.result);
+    sim_error_clear(&b.error);
+    const bool of_output = strstr(c->want, "the output") || strstr(c->want, "cannot create") ||
+                           strstr(c->want, "the trace");
+    assert_int_equal(run_check(&b.options, true, &b.result, &b.error), of_output);
+    if (!of_output) assert_error_prints(&b.error, c->want);
     run_free(&b.result);
     assert_int_equal(scratch_count(""), c->text ? 1 : 0); // no file remains
     assert_int_equal(scratch_leave(&place), 0);

@@ -56,6 +56,48 @@ static const struct refusal refusals[] = {
       "    1 | cluster: { node: dgx-a100, nodes: 6, fabric: { topology: single-switch, switch: qm8790 } }\n"
       "      |                            ^\n"
       "  hint: nodes: 5\n" },
+    { "a switch without room for one node",
+      "cluster: { node: dgx-a100, nodes: 2, fabric: { topology: single-switch, switch: { base: qm8790, "
+      "ports: "
+      "1 } } }\n",
+      "s.yaml:1:28: error: 2 nodes x 8 NICs need 16 ports, but switch \"qm8790\" has 1\n"
+      "    1 | cluster: { node: dgx-a100, nodes: 2, fabric: { topology: single-switch, switch: { base: "
+      "qm8790, "
+      "ports: 1 } } }\n"
+      "      |                            ^\n"
+      "  hint: nodes: 1, without a fabric, or a switch with more ports\n" },
+    { "the nearest batch that is allowed",
+      NODE MODEL "plan: { gpus: 7 }\ntraining: { global_batch: 999999999 }\n",
+      "s.yaml:5:13: error: global_batch 999999999 is not a multiple of data 7 x micro_batch 1 = 7\n"
+      "    5 | training: { global_batch: 999999999 }\n"
+      "      |             ^\n"
+      "  hint: global_batch: 999999994\n" },
+    { "micro-batches larger than any batch",
+      "cluster: { node: dgx-a100, nodes: 126, fabric: { topology: single-switch, switch: { base: qm8790, "
+      "ports: "
+      "1008 } } }\n" MODEL "training: { global_batch: 1000000000, micro_batch: 1000000 }\n",
+      "s.yaml:4:13: error: global_batch 1000000000 is not a multiple of data 1008 x micro_batch 1000000 = "
+      "1008000000\n"
+      "    4 | training: { global_batch: 1000000000, micro_batch: 1000000 }\n"
+      "      |             ^\n"
+      "  hint: micro_batch: 1\n" },
+    { "the key's own limit, within 64 bits", NODE "run: { steps: 5000000000 }\n",
+      "s.yaml:2:15: error: run.steps must be at most 1000000000\n"
+      "    2 | run: { steps: 5000000000 }\n"
+      "      |               ^\n" },
+    { "the key's own limit, beyond 64 bits", NODE "run: { steps: 99999999999999999999 }\n",
+      "s.yaml:2:15: error: run.steps must be at most 1000000000\n"
+      "    2 | run: { steps: 99999999999999999999 }\n"
+      "      |               ^\n" },
+    { "the key's own limit, below zero", NODE "run: { steps: -3 }\n",
+      "s.yaml:2:15: error: run.steps must be at least 1\n"
+      "    2 | run: { steps: -3 }\n"
+      "      |               ^\n" },
+    { "a batch for four GPUs is hinted", NODE MODEL "plan: { gpus: 4 }\n",
+      "s.yaml:1:1: error: the scenario has no \"training:\", so there is nothing to train\n"
+      "    1 | cluster: { node: dgx-a100 }\n"
+      "      | ^\n"
+      "  hint: training: { global_batch: 256 }\n" },
     { "GPUs without links", "cluster:\n  node: { base: dgx-a100, name: apart, scale_up: { kind: none } }\n",
       "s.yaml:2:40: error: a node with 8 GPUs needs links between them (scale_up)\n"
       "    2 |   node: { base: dgx-a100, name: apart, scale_up: { kind: none } }\n"
@@ -86,17 +128,17 @@ static const struct refusal refusals[] = {
       "s.yaml:4:9: error: tensor 3 does not divide the 8 attention heads of wee\n"
       "    4 | plan: { tensor: 3 }\n"
       "      |         ^\n"
-      "  hint: tensor: 2\n" },
+      "  hint: tensor: 1\n" },
     { "tensor does not divide the key/value heads", NODE MODEL "plan: { tensor: 8 }\n" BATCH,
       "s.yaml:4:9: error: tensor 8 does not divide the 4 key/value heads of wee\n"
       "    4 | plan: { tensor: 8 }\n"
       "      |         ^\n"
-      "  hint: tensor: 4\n" },
+      "  hint: tensor: 1\n" },
     { "tensor is far too large", NODE MODEL "plan: { tensor: 4294967295 }\n" BATCH,
       "s.yaml:4:9: error: tensor 4294967295 does not divide the 8 attention heads of wee\n"
       "    4 | plan: { tensor: 4294967295 }\n"
       "      |         ^\n"
-      "  hint: tensor: 4\n" },
+      "  hint: tensor: 1\n" },
     { "tensor is not built yet", NODE MODEL "plan: { tensor: 2 }\n" BATCH,
       "s.yaml:4:9: error: tensor parallelism is not modelled in this version\n"
       "    4 | plan: { tensor: 2 }\n"
@@ -106,7 +148,7 @@ static const struct refusal refusals[] = {
       "s.yaml:4:9: error: pipeline 4 does not divide the 6 layers of wee\n"
       "    4 | plan: { pipeline: 4 }\n"
       "      |         ^\n"
-      "  hint: pipeline: 3\n" },
+      "  hint: pipeline: 1\n" },
     { "pipeline is not built yet", NODE MODEL "plan: { pipeline: 3 }\n" BATCH,
       "s.yaml:4:9: error: pipeline parallelism is not modelled in this version\n"
       "    4 | plan: { pipeline: 3 }\n"
@@ -208,9 +250,10 @@ static const struct refusal refusals[] = {
       "      | ^\n"
       "  hint: cluster: what there is\n" },
     { "a later format", "windtunnel: 2\n" NODE,
-      "s.yaml:1:13: error: windtunnel must be at most 1\n"
+      "s.yaml:1:13: error: the scenario is written in format 2; this version reads format 1\n"
       "    1 | windtunnel: 2\n"
-      "      |             ^\n" },
+      "      |             ^\n"
+      "  hint: windtunnel: 1\n" },
 };
 
 static void refusal_prints(void **state)
@@ -370,6 +413,36 @@ static void what_is_not_complete_can_be_tried(void **state)
     arena_destroy(f.a);
 }
 
+static void what_may_not_be_meant_is_said(void **state)
+{
+    loaded f;
+    text_list said = { 0 };
+    assert_true(loaded_read(&f, *state, NODE MODEL "training: { global_batch: 16, sequence_length: 128 }\n",
+                            NULL, 0));
+    assert_true(scenario_check(&f.s, true, &f.error));
+    scenario_warnings(&f.s, f.a, &said);
+    assert_int_equal(said.count, 0);
+    arena_destroy(f.a);
+    assert_true(loaded_read(&f, *state,
+                            NODE MODEL "plan: { recompute: selective }\n"
+                                       "training: { global_batch: 16, sequence_length: 129 }\n",
+                            NULL, 0));
+    assert_true(scenario_check(&f.s, true, &f.error));
+    scenario_warnings(&f.s, f.a, &said);
+    assert_int_equal(said.count, 2);
+    assert_string_equal(said.items[0],
+                        "sequence_length 129 is more than the 128 tokens that wee was made for");
+    assert_string_equal(said.items[1],
+                        "recompute: selective recomputes nothing beside attention: flash, which keeps "
+                        "nothing that could be");
+    arena_destroy(f.a);
+    said = (text_list){ 0 };
+    assert_true(loaded_read(&f, *state, NODE, NULL, 0)); // no model: nothing to say
+    scenario_warnings(&f.s, f.a, &said);
+    assert_int_equal(said.count, 0);
+    arena_destroy(f.a);
+}
+
 static void a_set_is_refused_where_it_stands(void **state)
 {
     static const char *const sets[] = { "plan={ data: 5 }" };
@@ -429,7 +502,7 @@ static void the_resolved_text_is_a_fixed_point(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 9];
+    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 10];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(refusals); i++)
         tests[n++] = (struct CMUnitTest){ refusals[i].name, refusal_prints, NULL, NULL,
@@ -442,6 +515,7 @@ int main(void)
     tests[n++] = IN_SCRATCH(sets_reach_into_named_parts);
     tests[n++] = IN_SCRATCH(opened_names_keep_their_places);
     tests[n++] = IN_SCRATCH(what_is_not_complete_can_be_tried);
+    tests[n++] = IN_SCRATCH(what_may_not_be_meant_is_said);
     tests[n++] = IN_SCRATCH(a_set_is_refused_where_it_stands);
     tests[n++] = IN_SCRATCH(protocols_are_those_of_the_library);
     tests[n++] = IN_SCRATCH(the_resolved_text_is_a_fixed_point);

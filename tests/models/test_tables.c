@@ -396,20 +396,20 @@ static void views_of_the_network_worked_by_hand(void **state)
         { .link_part_id = 2,
           .start_ps = 0,
           .end_ps = 3000,
-          .bytes = 70000,
+          .wire_bytes = 70000,
           .busy_ratio = 0.5,
           .retransmitted_bytes = { true, 8 } },
         { .link_part_id = 2,
           .start_ps = 3000,
           .end_ps = 4000,
-          .bytes = 10000,
+          .wire_bytes = 10000,
           .busy_ratio = 0.25,
           .peak_ratio = { true, 0.875 },
           .retransmitted_bytes = { true, 0 } },
         { .link_part_id = 3,
           .start_ps = 0,
           .end_ps = 4000,
-          .bytes = 80000,
+          .wire_bytes = 80000,
           .busy_ratio = 0.5,
           .retransmitted_bytes = { true, 9 } },
     };
@@ -435,7 +435,7 @@ static void views_of_the_network_worked_by_hand(void **state)
                                                     .bus_Bps = known_real(1.5e11) });
     close_well(&o);
     assert_string_equal(
-        query("run.db", "SELECT link, source, destination, moved_bytes, busy_ratio, peak_ratio, run_state "
+        query("run.db", "SELECT link, source, destination, wire_bytes, busy_ratio, peak_ratio, run_state "
                         "FROM hottest_links"),
         "b > a|b|a|80000|0.5|NULL|incomplete\na > b|a|b|80000|0.4375|0.875|incomplete");
     assert_string_equal(
@@ -556,7 +556,7 @@ static void the_estimate_of_bytes_holds(void **state)
                                                         .ranks = 128,
                                                         .multiplicity = 8,
                                                         .bytes = 400000000 + i,
-                                                        .wire_bytes = 60000000000 + i,
+                                                        .payload_bytes = 60000000000 + i,
                                                         .first_arrival_ps = now,
                                                         .last_arrival_ps = now + 1,
                                                         .end_ps = now + 2,

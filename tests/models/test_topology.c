@@ -35,7 +35,7 @@ static topology *build(arena *a, node_wiring_kind kind, uint32_t nodes, uint32_t
     sim_error error = { 0 };
     assert_true(topology_add_single_switch(t, &fabric_switch, NULL, &error));
     topology_seal(t);
-    if (!topology_check(t, &error)) fail_msg("%s", error.message);
+    if (!topology_check(t, NULL, &error)) fail_msg("%s", error.message);
     return t;
 }
 
@@ -221,7 +221,7 @@ static void different_nodes_mix(void **state)
     sim_error error = { 0 };
     assert_true(topology_add_single_switch(t, &fabric_switch, NULL, &error));
     topology_seal(t);
-    assert_true(topology_check(t, &error));
+    assert_true(topology_check(t, NULL, &error));
     uint32_t path[TOPOLOGY_PATH_MAX];
     char name[160];
     assert_int_equal(topology_route(t, topology_gpu_vertex(t, 2), topology_gpu_vertex(t, 3), path), 4);
@@ -238,7 +238,7 @@ static void check_refuses(topology *t, const char *message, const char *hint)
 {
     topology_seal(t);
     sim_error error = { 0 };
-    assert_false(topology_check(t, &error));
+    assert_false(topology_check(t, NULL, &error));
     assert_int_equal(error.exit_code, SIM_EXIT_INPUT);
     assert_string_equal(error.message, message);
     assert_string_equal(error.hint, hint);

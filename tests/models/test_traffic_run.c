@@ -99,7 +99,7 @@ static void database_holds_flows_and_links(void **state)
                                         "JOIN name n ON n.name_id = t.class_id"),
                         "gpu|gpu|perm");
     // What crossed the links: each flow once on each link of its path.
-    assert_string_equal(query("run.db", "SELECT (SELECT sum(bytes) FROM link_sample) =\n"
+    assert_string_equal(query("run.db", "SELECT (SELECT sum(wire_bytes) FROM link_sample) =\n"
                                         "(SELECT sum(bytes * links) FROM transfer)"),
                         "1");
     assert_string_equal(query("run.db", "SELECT value FROM summary WHERE metric = 'finished'"), "16.0");
@@ -140,7 +140,7 @@ static void faults_and_samples_tell_of_changes(void **state)
                               "WHERE name = 'node 0 nic 3 > leaf 0' AND start_ps = 100000000"),
                         "0");
     // Nothing is lost or counted twice where links change: 15 flows over two links each.
-    assert_string_equal(query("run.db", "SELECT sum(bytes) FROM link_sample"), "30000000");
+    assert_string_equal(query("run.db", "SELECT sum(wire_bytes) FROM link_sample"), "30000000");
     traffic_run_free(&b.result);
 }
 

@@ -108,6 +108,12 @@ static void a_refusal_names_what_would_fit(void **state)
         { SHARDING_ZERO_1, RECOMPUTE_FULL, 1, 2,
           "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 1, "
           "training.gradient_dtype: bf16" },
+        // Divisors of the replica's six sequences, the largest that fits: also beside gradients in bf16.
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 3, 4,
+          "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 3" },
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 3, 2,
+          "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 3, "
+          "training.gradient_dtype: bf16" },
     };
     loaded l;
     memory_need need;

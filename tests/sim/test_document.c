@@ -116,6 +116,18 @@ struct refuse_case {
 static const struct refuse_case refuse_cases[] = {
     { "nothing", "", 0, 0, "the document is empty", "" },
     { "only a comment", "# nothing\n", 0, 0, "the document is empty", "" },
+    { "only a byte order mark", "\xef\xbb\xbf", 0, 0, "the document is empty", "" },
+    { "columns behind a byte order mark", "\xef\xbb\xbf{a: 1, a: 2}\n", 1, 8,
+      "the key \"a\" is already given in line 1", "" },
+    { "a control character behind a byte order mark",
+      "\xef\xbb\xbf"
+      "ab: \x01\n",
+      1, 5, "the control character 0x01 is not allowed", "" },
+    { "no YAML behind a byte order mark",
+      "\xef\xbb\xbf"
+      "ab: c: d\n",
+      1, 6, "not valid YAML: mapping values are not allowed in this context",
+      "a text that holds \": \" needs quotes" },
     { "an empty document", "---\n...\n", 0, 0, "the document is empty", "" },
     { "a duplicate key", "a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n", 5, 3,
       "the key \"c\" is already given in line 3", "" },

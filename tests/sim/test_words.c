@@ -20,6 +20,8 @@ static const struct nearest_case nearest_cases[] = {
     { "three edits in a long word", "over_subscriptoin", "oversubscription" },
     { "a short word allows one edit", "rzzz", NULL },
     { "nothing in common", "q", NULL },
+    { "a word that goes on where the text ends", "over", "oversubscription" },
+    { "two letters begin too many words", "ov", NULL },
     { "the empty text is near nothing", "", NULL },
     { "a text without end is near nothing",
       "oversubscriptionoversubscriptionoversubscriptionoversubscriptionoversubscription", NULL },

@@ -47,7 +47,7 @@ static inline topology *fabrics_nodes(arena *a, uint32_t nodes, const node_wirin
 static inline const topology *fabrics_seal(topology *t, bool built, sim_error *error)
 {
     topology_seal(t);
-    const bool fine = built && topology_check(t, error);
+    const bool fine = built && topology_check(t, NULL, error);
     if (!fine) sim_error_print(error, stderr);
     SIM_ASSERT(fine);
     return t;

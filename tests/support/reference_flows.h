@@ -68,7 +68,7 @@ static inline const topology *reference_topology(arena *a, const reference_tree 
     sim_error error = { 0 };
     bool good = topology_add_xgft(t, &def, &(fabric_places){ { NULL } }, &error);
     topology_seal(t);
-    SIM_ASSERT(good && topology_check(t, &error));
+    SIM_ASSERT(good && topology_check(t, NULL, &error));
     return t;
 }
 

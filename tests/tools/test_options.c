@@ -60,7 +60,7 @@ static const struct parse_case cases[] = {
     { "an option like no other", .arguments = { "--zzzzzz" },
       .error = "windtunnel: error: unknown option --zzzzzz\n  hint: --help lists the options\n" },
     { "a part of a name is not the option", .arguments = { "--out=x" },
-      .error = "windtunnel: error: unknown option --out=x\n  hint: --help lists the options\n" },
+      .error = "windtunnel: error: unknown option --out=x\n  hint: did you mean --output?\n" },
     { "an unknown letter", .arguments = { "-x" },
       .error = "windtunnel: error: unknown option -x\n  hint: --help lists the options\n" },
     { "letters of flags do not join", .arguments = { "-fo" },

@@ -12,7 +12,12 @@ static const struct line_case lines[] = {
       "step 12 of 300  4 %  3.2 steps/s  1 min 30 s left" }, // 288 / 3.2
     { { .steps_done = 300, .steps = 300, .wall_s = 2.0 }, "step 300 of 300  100 %  150 steps/s  0 s left" },
     { { .steps_done = 1, .steps = 2, .wall_s = 7200.0 },
-      "step 1 of 2  50 %  0.000139 steps/s  2 h 00 min left" },
+      "step 1 of 2  50 %  2 h 00 min per step  2 h 00 min left" },
+    { { .steps_done = 2260, .steps = 1000000, .wall_s = 2.0 },
+      "step 2260 of 1000000  0 %  1130 steps/s  14 min 43 s left" },
+    { { .steps_done = 4999, .steps = 5000, .wall_s = 50.0 },
+      "step 4999 of 5000  100 %  100 steps/s  0 s left" },
+    { { .steps_done = 1, .steps = 3, .wall_s = 80.0 }, "step 1 of 3  33 %  0.0125 steps/s  2 min 40 s left" },
     { { .steps_done = 0, .steps = 3, .events = 2340000, .wall_s = 9.0 }, "step 1 of 3  2.3 million events" },
 };
 
