@@ -211,7 +211,9 @@ static bool check_nics(const cluster_def *c, const bind_reader *r, sim_error *er
         return true;
     REFUSE(c->nodes, "%u nodes x %u NICs need %" PRIu64 " ports, but switch \"%s\" has %u", c->nodes,
            c->node.nics, nics, f->network_switch.name, f->network_switch.ports);
-    return sim_hint(error, "nodes: %u", f->network_switch.ports / c->node.nics);
+    const uint32_t fit = f->network_switch.ports / c->node.nics;
+    if (fit) return sim_hint(error, "nodes: %u", fit);
+    return sim_hint(error, "nodes: 1, without a fabric, or a switch with more ports");
 }
 
 bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error)
