@@ -310,9 +310,8 @@ static void end_output(run_context *c)
         close_output(c);
         return;
     }
-    trace_abandon(c->trace);
+    trace_discard(c->trace);
     c->trace = NULL;
-    (void)os_remove(c->options->output_path); // the failure that led here is what the user reads
 }
 
 static bool out_of_memory(run_context *c)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h> // flock(), which is older than POSIX and everywhere
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -143,6 +144,73 @@ bool os_remove(const char *path)
 bool os_rename(const char *from, const char *to)
 {
     return rename(from, to) == 0;
+}
+
+bool os_is_empty(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0;
+}
+
+// Removes a name and keeps errno, which tells of a failure before.
+static bool undo(const char *path)
+{
+    int reason = errno;
+    (void)unlink(path);
+    errno = reason;
+    return false;
+}
+
+// rename() replaces what is there, link() does not. Where a file system has no links (FAT), the name is taken first.
+bool os_rename_new(const char *from, const char *to)
+{
+    if (link(from, to) == 0) return unlink(from) == 0 ? true : undo(to);
+    if (errno == EEXIST) return false;
+    int descriptor = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0) return false;
+    close(descriptor);
+    return rename(from, to) == 0 ? true : undo(to);
+}
+
+static bool is_named(int descriptor, const char *path)
+{
+    struct stat open_one, named;
+    return fstat(descriptor, &open_one) == 0 && lstat(path, &named) == 0 && open_one.st_dev == named.st_dev &&
+           open_one.st_ino == named.st_ino;
+}
+
+// 0 or the reason. A file with something in it is somebody's: it is not ours to lock and remove.
+static int lock_open_file(int descriptor)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) return errno;
+    if (!S_ISREG(status.st_mode) || status.st_size != 0) return EEXIST;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return 0;
+    return errno == EWOULDBLOCK ? EAGAIN : errno;
+}
+
+int os_lock_file(const char *path)
+{
+    for (;;) {
+        int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+        if (descriptor < 0) {
+            if (errno == ELOOP || errno == EISDIR || errno == ENXIO) errno = EEXIST;
+            return -1;
+        }
+        int reason = lock_open_file(descriptor);
+        // Between open() and flock() its holder may have removed it, and then another may hold the next.
+        if (reason == 0 && is_named(descriptor, path)) return descriptor;
+        close(descriptor);
+        if (reason == 0) continue;
+        errno = reason;
+        return -1;
+    }
+}
+
+void os_unlock_file(const char *path, int lock)
+{
+    (void)unlink(path); // one that stays is found free by the next
+    close(lock);
 }
 
 static bool too_long(char *buffer)

@@ -32,9 +32,16 @@ void os_ignore_broken_pipe(void);
 bool os_exists(const char *path);
 bool os_is_directory(const char *path);
 bool os_is_regular(
-    const char *path);            // or a link to a regular file; nothing is opened, for it could be a pipe
-bool os_remove(const char *path); // true when it is gone
+    const char *path);              // or a link to a regular file; nothing is opened, for it could be a pipe
+bool os_remove(const char *path);   // true when it is gone
+bool os_is_empty(const char *path); // a regular file without a byte
 bool os_rename(const char *from, const char *to);
+bool os_rename_new(const char *from,
+                   const char *to); // only where nothing bears that name; else errno is EEXIST
+// A lock between processes: a file without a byte, which is made where there is none. The system gives the lock back when
+// the process ends. -1: errno says why; EAGAIN: another process holds it, EEXIST: something else bears that name.
+int os_lock_file(const char *path);
+void os_unlock_file(const char *path, int lock); // the file is removed
 // Where this program's file lies, without the final slash.
 bool os_program_directory(char *buffer, size_t size);
 bool os_real_path(const char *path, char *buffer, size_t size);

@@ -3,6 +3,7 @@
 #include "sim/check.h"
 #include "sim/os.h"
 #include "sim/trace_file.h"
+#include "sim/trace_place.h"
 #include <errno.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ const char *const trace_level_words[] = { "summary", "steps", "spans", "transfer
 
 struct trace {
     trace_options options; // path is a copy
+    trace_place place;
     sqlite3 *db;
     sqlite3_stmt **inserts; // by table; NULL: the level leaves it out
     bool in_transaction;
@@ -45,34 +47,16 @@ static bool execute(trace *t, const char *doing, const char *sql)
 
 // ---- Opening ----
 
-// A pragma that cannot do what it is told answers with what is, and no error.
-static int set_journal_mode(sqlite3 *db, const char *sql, const char *want)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    if (code != SQLITE_OK) return code;
-    code = sqlite3_step(statement);
-    const char *mode = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-    bool done = mode && strcmp(mode, want) == 0;
-    sqlite3_finalize(statement); // says again what the step said
-    return done ? SQLITE_OK : code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_CANTOPEN : code;
-}
-
 static int open_database(trace *t)
 {
-    int code = sqlite3_open_v2(t->options.path, &t->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int code = sqlite3_open_v2(t->place.name, &t->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) code = sqlite3_extended_result_codes(t->db, 1);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(t->db, BUSY_TIMEOUT_MS);
-    if (code == SQLITE_OK) code = set_journal_mode(t->db, "PRAGMA journal_mode = WAL", "wal");
-    // NORMAL loses at most the last second at a power cut and nothing at a crash of the program. The version is
-    // set once more so that a log is written: where no log fits, no run should start.
-    if (code == SQLITE_OK) {
-        char sql[120];
-        snprintf(sql, sizeof sql,
-                 "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA user_version = %d",
-                 (int)t->options.user_version);
-        code = sqlite3_exec(t->db, sql, NULL, NULL, NULL);
-    }
+    if (code == SQLITE_OK) code = trace_file_set_journal(t->db, "PRAGMA journal_mode = WAL", "wal");
+    // NORMAL loses at most the last second at a power cut and nothing at a crash of the program.
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(t->db, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000", NULL, NULL,
+                            NULL);
     for (uint32_t i = 0; i < t->options.table_count && code == SQLITE_OK; i++) {
         if (!trace_wants(t, i)) continue;
         code = trace_file_prepare_insert(t->db, &t->options.tables[i], &t->inserts[i]);
@@ -96,6 +80,13 @@ static void close_database(trace *t)
     t->db = NULL;
 }
 
+// Removed while it is open: from the moment it is closed another process may have put its own file there.
+static void discard(trace *t)
+{
+    (void)trace_place_remove(&t->place); // the failure that led here is what the user reads
+    close_database(t);
+}
+
 trace *trace_open(arena *a, const trace_options *options, sim_error *error)
 {
     SIM_ASSERT((uint32_t)options->level < TRACE_LEVELS);
@@ -104,15 +95,15 @@ trace *trace_open(arena *a, const trace_options *options, sim_error *error)
     t->options = *options;
     t->options.path = arena_text(a, options->path);
     t->inserts = arena_array(a, sqlite3_stmt *, options->table_count);
-    char *room = arena_array(a, char, strlen(options->path) + TRACE_FILE_ROOM);
-    if (!trace_file_create(a, room, &t->options, error)) return NULL;
+    t->place = trace_place_of(a, t->options.path);
+    if (!trace_place_create(&t->place, &t->options, error)) return NULL;
     int code = open_database(t);
     if (code != SQLITE_OK) {
         trace_file_fail(error, "keep a log beside", t->options.path, code, t->db);
-        close_database(t);
-        (void)trace_file_remove(room, t->options.path); // the failure is told already
-        return NULL;
+        discard(t);
     }
+    trace_place_unlock(&t->place); // open or gone: nobody can take the one for the other
+    if (code != SQLITE_OK) return NULL;
     t->last_commit_s = os_wall_s();
     return t;
 }
@@ -238,7 +229,7 @@ static void create_indexes(trace *t)
 static void fold_back(trace *t)
 {
     int code = sqlite3_wal_checkpoint_v2(t->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    if (code == SQLITE_OK) code = set_journal_mode(t->db, "PRAGMA journal_mode = DELETE", "delete");
+    if (code == SQLITE_OK) code = trace_file_set_journal(t->db, "PRAGMA journal_mode = DELETE", "delete");
     if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) {
         sim_fail(&t->failure, SIM_EXIT_INPUT, NULL,
                  "the log of \"%s\" stays beside it, for another process reads the database; nothing is lost",
@@ -266,6 +257,11 @@ bool trace_close(trace *t, sim_error *error)
 void trace_abandon(trace *t)
 {
     close_trace(t, false);
+}
+
+void trace_discard(trace *t)
+{
+    discard(t);
 }
 
 const char *trace_library_version(void)

@@ -127,10 +127,13 @@ bool trace_estimate_check(const trace_estimate *estimate, trace_level level, boo
 uint64_t trace_estimate_bytes(uint64_t rows);
 
 typedef struct trace trace;
-// Refuses (exit 2): existing output without force, unwritable, not a regular file, in use by another process,
-// a full disk. Nothing half-written: on failure no new file remains. With force the old file is replaced only
-// once the new one is complete. The arena must outlive the trace; whoever catches its escape calls
-// trace_abandon() first.
+// Refuses (exit 2): existing output without force; with it, what is no empty file and no database with this
+// application_id; logs of another database, unless forced; unwritable, not a regular file, in use by another process,
+// a full disk. Of several processes that create one output one wins. Nothing half-written: on failure no new
+// file remains, and nothing else was touched. With force the old file is replaced only once the new one is
+// complete and a log was seen to fit beside it. The path is a file's name, whatever it looks like to SQLite
+// (":memory:"); "-" is refused. The arena must outlive the trace; whoever catches its escape calls trace_abandon()
+// or trace_discard() first.
 trace *trace_open(arena *a, const trace_options *options, sim_error *error);
 bool trace_wants(const trace *t, uint32_t table); // does the level include this table?
 void trace_row(trace *t, uint32_t table,
@@ -158,5 +161,6 @@ void trace_update(trace *t, const char *sql, const trace_value *values, uint32_t
 // Makes the indexes, folds the log back, closes: the trace is gone, whatever is returned. False: the first
 // failure.
 bool trace_close(trace *t, sim_error *error);
+void trace_discard(trace *t); // the file and its logs are removed
 void trace_abandon(trace *t); // closes without indexes: what was written until now is kept if it still can be
 const char *trace_library_version(void); // of SQLite

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "sim/trace_file.h"
-#include "sim/array.h"
 #include "sim/check.h"
-#include "sim/os.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -232,7 +230,19 @@ static int fill_dictionary(sqlite3 *db, const trace_options *options)
 
 // ---- The file ----
 
-static int create_schema(sqlite3 *db, const trace_options *options)
+int trace_file_set_journal(sqlite3 *db, const char *sql, const char *want)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (code != SQLITE_OK) return code;
+    code = sqlite3_step(statement);
+    const char *mode = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+    bool done = mode && strcmp(mode, want) == 0;
+    sqlite3_finalize(statement); // says again what the step said
+    return done ? SQLITE_OK : code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_CANTOPEN : code;
+}
+
+int trace_file_create_schema(sqlite3 *db, const trace_options *options)
 {
     errno = 0; // for system_reason()
     // A journal would guard nothing: the file is thrown away unless all of it was made.
@@ -245,97 +255,4 @@ static int create_schema(sqlite3 *db, const trace_options *options)
         code = create_view(db, &options->views[i]);
     if (code == SQLITE_OK) code = fill_dictionary(db, options);
     return code == SQLITE_OK ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : code;
-}
-
-// Only fopen() says why a file cannot be made: SQLite tries again read-only, and that second failure hides
-// the first.
-static bool touch(const char *partial, const char *path, sim_error *error)
-{
-    errno = 0;
-    FILE *file = fopen(partial, "wbx");
-    if (!file)
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": %s", path,
-                        errno ? strerror(errno) : "the system gives no reason");
-    if (fclose(file) == 0) return true;
-    return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": %s", path, strerror(errno));
-}
-
-static bool create_partial(const char *partial, const trace_options *options, sim_error *error)
-{
-    if (!touch(partial, options->path, error)) return false;
-    sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(partial, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code == SQLITE_OK) code = create_schema(db, options);
-    if (code != SQLITE_OK) trace_file_fail(error, "create", options->path, code, db);
-    int closed = sqlite3_close(db);
-    SIM_ASSERT(closed == SQLITE_OK); // every statement was finalized
-    return code == SQLITE_OK;
-}
-
-// A run that still writes would remove our log by its name when it ends. A database in WAL mode that is open
-// anywhere is locked, which only asking for all of it shows; whatever else is wrong with the old file does
-// not matter.
-static bool in_use(const char *path)
-{
-    sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK", NULL, NULL,
-                            NULL);
-    sqlite3_close(db);
-    return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
-}
-
-static bool may_write(const trace_options *options, sim_error *error)
-{
-    const char *path = options->path;
-    if (path[0] == 0) return sim_fail(error, SIM_EXIT_INPUT, NULL, "the output has no name");
-    if (os_is_directory(path))
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": it is a directory", path);
-    if (!os_exists(path)) return true;
-    if (!options->force) {
-        sim_fail(error, SIM_EXIT_INPUT, NULL, "the output \"%s\" exists already", path);
-        return options->force_hint && sim_hint(error, "%s", options->force_hint);
-    }
-    if (!os_is_regular(path))
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\": it is not a regular file", path);
-    if (in_use(path))
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\": another process has it open",
-                        path);
-    return true;
-}
-
-// A log that was left behind would be played into whatever database bears the name it was written for.
-bool trace_file_remove(char *room, const char *path)
-{
-    static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
-    const size_t length = strlen(path);
-    memcpy(room, path, length);
-    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
-        memcpy(room + length, suffixes[i], strlen(suffixes[i]) + 1);
-        if (os_exists(room) && !os_remove(room)) return false;
-    }
-    return true;
-}
-
-static bool take_place(char *room, const char *partial, const char *path, sim_error *error)
-{
-    // A rename replaces in one go, but the old log must not meet the new file, so the old file goes first.
-    if (!trace_file_remove(room, path))
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot replace \"%s\" and its logs: %s", path,
-                        strerror(errno));
-    if (os_rename(partial, path)) return true;
-    return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": %s", path, strerror(errno));
-}
-
-bool trace_file_create(arena *a, char *room, const trace_options *options, sim_error *error)
-{
-    if (!may_write(options, error)) return false;
-    const char *partial = arena_format(a, "%s.partial", options->path);
-    if (!trace_file_remove(room, partial)) // what a killed run left
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot create \"%s\": \"%s\" is in the way: %s",
-                        options->path, partial, strerror(errno));
-    bool made = create_partial(partial, options, error) && take_place(room, partial, options->path, error);
-    if (!made) (void)trace_file_remove(room, partial); // the failure is told already
-    return made;
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sim/trace_file.h: how the file of a trace comes to be; only trace.c and trace_file.c include it.
+// sim/trace_file.h: what is in the file of a trace; only trace.c, trace_place.c and trace_file.c include it.
 #pragma once
 #include "sim/trace.h"
 #include <sqlite3.h>
 
-// Makes the database, complete but for its rows, under the name PATH.partial, then gives it its own. On
-// failure (exit code 2) neither remains, and a file that was to be replaced is still there.
-// room: for the names beside the path, TRACE_FILE_ROOM more than its length. Memory that ends here would leave a file.
-bool trace_file_create(arena *a, char *room, const trace_options *options, sim_error *error);
-// With its logs; false: something is left, errno says why. room: as above, the path may be PATH.partial.
-bool trace_file_remove(char *room, const char *path);
-#define TRACE_FILE_ROOM 32
+// Tables, views and dictionary in an empty database, whose rollback journal it turns off; returns SQLite's code.
+int trace_file_create_schema(sqlite3 *db, const trace_options *options);
+// A pragma that cannot do what it is told answers with what is, and no error: that is SQLITE_CANTOPEN here.
+// sql: "PRAGMA journal_mode = WAL", want: "wal".
+int trace_file_set_journal(sqlite3 *db, const char *sql, const char *want);
 
 // Fills error from the latest failure of db: "disk full: ...", or SQLite's words and the system's.
 // doing: "write".

@@ -15,7 +15,7 @@ typedef struct run_command_options {
 static const option options[] = {
     OPTION_TEXT(run_command_options, output, 'o', "output", "FILE",
                 "write every detail into this SQLite database"),
-    OPTION_FLAG(run_command_options, force, 'f', "force", "replace FILE where it exists"),
+    OPTION_FLAG(run_command_options, force, 'f', "force", "replace FILE, the database of an earlier run"),
     OPTION_FLAG(run_command_options, trace_anyway, 0, "trace-anyway",
                 "write also what is estimated to be very large"),
     SCENARIO_OPTIONS(run_command_options, scenario),
@@ -222,7 +222,9 @@ static int run(const command_call *call)
     wanted.output_path = o.output;
     wanted.force = o.force;
     wanted.trace_anyway = o.trace_anyway;
-    wanted.hints = (run_hints){ "--force replaces it", "--trace-anyway writes them all" };
+    wanted.hints =
+        (run_hints){ "--force replaces a database of windtunnel and its logs; or choose another name",
+                     "--trace-anyway writes them all" };
     wanted.arguments = call->line;
     wanted.queue = (queue_kind)o.queue;
     wanted.reverse_phases = o.reverse_phases;

@@ -11,6 +11,7 @@
 #   stdout.exact   what it must print; absent: nothing. stderr.exact likewise.
 #   stdout.ignore  (empty) do not look at standard output; stderr.ignore likewise.
 #   exit           the exit code; absent: 0.
+# The scratch folder and the tree have a space in their paths, so that a case works wherever the tree lies.
 # In what is printed, the scratch folder's path reads @SCRATCH@ and the source tree's @ROOT@.
 set -euo pipefail
 
@@ -39,6 +40,8 @@ top=$(cd "$top" && pwd -P)
 trap 'rm -rf "$top"' EXIT
 mkdir "$top/bin"
 ln -s "$(realpath "$program")" "$top/bin/windtunnel"
+ln -s "$root" "$top/source tree"
+[[ $cases != "$here" ]] || cases="$top/source tree/tests/cli"
 
 quoted() { sed 's/[][\.*^$|]/\\&/g' <<<"$1"; } # so that sed takes a path as it stands
 failures=0
@@ -61,7 +64,7 @@ compare() { # CASE, stdout or stderr
 }
 
 play() { # CASE
-    local case=$cases/$1 scratch=$top/scratch status=0 expected=0 stream
+    local case=$cases/$1 scratch="$top/scratch folder" status=0 expected=0 stream
     [[ -f $case/cmd ]] || {
         complain "$1: no case: there is no $case/cmd"
         return
@@ -70,11 +73,11 @@ play() { # CASE
     (
         cd "$scratch"
         export WINDTUNNEL_CATALOGUE=$cases/catalogue
-        export CASE=$case ROOT=$root LC_ALL=C TZ=UTC TERM=dumb PATH=$top/bin:$PATH
+        export CASE=$case ROOT="$top/source tree" LC_ALL=C TZ=UTC TERM=dumb PATH=$top/bin:$PATH
         exec bash -e "$case/cmd" </dev/null >"$top/stdout.raw" 2>"$top/stderr.raw"
     ) || status=$?
     for stream in stdout stderr; do
-        sed "s|$(quoted "$scratch")|@SCRATCH@|g; s|$(quoted "$root")|@ROOT@|g" "$top/$stream.raw" >"$top/$stream"
+        sed "s|$(quoted "$scratch")|@SCRATCH@|g; s|$(quoted "$top/source tree")|@ROOT@|g; s|$(quoted "$root")|@ROOT@|g" "$top/$stream.raw" >"$top/$stream"
         compare "$1" "$stream"
     done
     if $rewrite; then

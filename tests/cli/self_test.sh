@@ -53,6 +53,9 @@ expect 'the first failure ends a snippet' 0 ''
 new_case
 expect 'no such case' 1 'two: no case' two
 new_case
+printf 'set -- $ROOT\n[[ $# -gt 1 ]]\nset -- $PWD\n[[ $# -gt 1 ]]\nwindtunnel 5\n' >"$scratch/cases/one/cmd"
+expect 'a path that is not quoted falls apart' 0 ''
+new_case
 echo 'windtunnel 0 | sed s/to/from/' >"$scratch/cases/one/cmd"
 expect 'rewriting' 0 '' --rewrite
 expect 'after rewriting' 0 ''

@@ -146,6 +146,58 @@ static void lists_sorted_names(void **state)
     assert_int_equal(os_list_directory("missing", "", got, 8), -1);
 }
 
+static void renames_without_replacing(void **state)
+{
+    (void)state;
+    write_file("new", "1", 1);
+    write_file("old", "", 0);
+    assert_true(os_is_empty("old"));
+    assert_false(os_is_empty("new"));
+    assert_false(os_is_empty("."));
+    assert_false(os_is_empty("missing"));
+    assert_false(os_rename_new("new", "old"));
+    assert_int_equal(errno, EEXIST);
+    assert_true(os_is_empty("old"));
+    assert_true(os_rename_new("new", "newer"));
+    assert_false(os_exists("new"));
+    assert_true(os_exists("newer"));
+    assert_false(os_rename_new("missing", "newest"));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(mkdir("folder", 0700),
+                     0); // has no links, so its new name is taken first, and given back
+    assert_false(os_rename_new("folder", "newest"));
+    assert_int_equal(errno, ENOTDIR);
+    assert_false(os_exists("newest"));
+}
+
+static void one_holds_the_lock(void **state)
+{
+    (void)state;
+    int lock = os_lock_file("lock");
+    assert_true(lock >= 0);
+    assert_int_equal(os_lock_file("lock"), -1);
+    assert_int_equal(errno, EAGAIN);
+    os_unlock_file("lock", lock);
+    assert_false(os_exists("lock"));
+    write_file("lock", "", 0); // left by a process that was killed
+    lock = os_lock_file("lock");
+    assert_true(lock >= 0);
+    os_unlock_file("lock", lock);
+    assert_false(os_exists("lock"));
+    write_file("precious", "1", 1);
+    assert_int_equal(mkdir("folder", 0700), 0);
+    assert_int_equal(symlink("nowhere", "link"), 0);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    static const char *const others[] = { "precious", "folder", "link", "pipe" };
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        assert_int_equal(os_lock_file(others[i]), -1);
+        assert_int_equal(errno, EEXIST);
+        assert_true(os_exists(others[i]));
+    }
+    assert_int_equal(os_lock_file("missing/lock"), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
 static void tells_what_is_there(void **state)
 {
     const scratch_folder *place = *state;
@@ -317,6 +369,8 @@ int main(void)
         cmocka_unit_test(writes_into_memory),
         in_scratch(lists_sorted_names),
         in_scratch(tells_what_is_there),
+        in_scratch(renames_without_replacing),
+        in_scratch(one_holds_the_lock),
         cmocka_unit_test(joins_and_splits_paths),
         cmocka_unit_test(knows_the_machine),
         cmocka_unit_test(signals_set_a_flag),

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct row_state {
     int64_t state_id;
@@ -231,6 +232,17 @@ static void commits_each_second(void **state)
     close_well(&o);
 }
 
+// Limits how large a file may grow; the signal that goes with it is ignored, so writing fails.
+static struct rlimit limit_file_size(rlim_t bytes)
+{
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = { .rlim_cur = bytes, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
 // ---- Refusals ----
 
 static void refuse(const trace_options *options, const char *want)
@@ -251,6 +263,23 @@ static void write_file(const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
+static void assert_file_holds(const char *name, const char *want)
+{
+    char *text;
+    size_t length;
+    sim_error error = { 0 };
+    if (!os_read_file(name, 100, &text, &length, NULL, &error)) fail_msg("%s", error.message);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void make_old_database(void)
+{
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 3);
+    close_well(&o);
+}
+
 static void refuses_an_existing_output(void **state)
 {
     (void)state;
@@ -259,29 +288,150 @@ static void refuses_an_existing_output(void **state)
     refuse(&options, "windtunnel: error: the output \"run.db\" exists already\n");
     options.force_hint = "ask for it";
     refuse(&options, "windtunnel: error: the output \"run.db\" exists already\n  hint: ask for it\n");
-    char *text;
-    size_t length;
-    sim_error error = { 0 };
-    assert_true(os_read_file("run.db", 100, &text, &length, NULL, &error));
-    assert_string_equal(text, "precious");
-    free(text);
+    assert_file_holds("run.db", "precious");
+    assert_int_equal(scratch_count(""), 1);
 }
 
 static void force_replaces_file_and_logs(void **state)
 {
     (void)state;
-    write_file("run.db", "precious");
+    make_old_database();
     write_file("run.db-wal", "a log of another database");
     write_file("run.db-journal", "a journal of another database");
-    write_file("run.db.partial", "left by a killed run");
     write_file("xrun.db", "a name that ends alike");
     trace_options options = options_of(TRACE_SPANS);
     options.force = true;
     opened o = open_with(&options);
     close_well(&o);
-    assert_string_equal(query("run.db", "SELECT state FROM state"), "running");
+    assert_string_equal(query("run.db", "SELECT state, (SELECT count(*) FROM thing) FROM state"),
+                        "running|0");
     assert_int_equal(scratch_count("run.db"), 2);
     assert_int_equal(scratch_count(""), 2);
+}
+
+static void force_replaces_an_empty_file(void **state)
+{
+    (void)state;
+    write_file("run.db", "");
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    opened o = open_with(&options);
+    close_well(&o);
+    assert_string_equal(query("run.db", "SELECT state FROM state"), "running");
+    assert_int_equal(scratch_count(""), 1);
+}
+
+static void force_spares_what_is_no_database_of_ours(void **state)
+{
+    (void)state;
+    static const char want[] =
+        "windtunnel: error: cannot replace \"run.db\": it is not a database of windtunnel\n"
+        "  hint: choose another name\n";
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    write_file("run.db", "precious");
+    refuse(&options, want);
+    assert_file_holds("run.db", "precious");
+    assert_true(os_remove("run.db"));
+    write_file("run.db", "");
+    query("run.db", "CREATE TABLE precious(a)"); // of no program
+    refuse(&options, want);
+    query("run.db", "PRAGMA application_id = 1465142861"); // another program's
+    refuse(&options, want);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM precious"), "0");
+}
+
+// Each of the names that SQLite would use beside a new output.
+static void a_log_of_somebody_is_refused(void **state)
+{
+    (void)state;
+    static const char *const logs[] = { "run.db-wal", "run.db-shm", "run.db-journal" };
+    for (size_t i = 0; i < ARRAY_COUNT(logs); i++) {
+        write_file(logs[i], "precious");
+        trace_options options = options_of(TRACE_SPANS);
+        options.force_hint = "ask for it";
+        char want[200];
+        snprintf(
+            want, sizeof want,
+            "windtunnel: error: cannot create \"run.db\": \"%s\" is there, which would be taken for its log\n"
+            "  hint: ask for it\n",
+            logs[i]);
+        refuse(&options, want);
+        assert_file_holds(logs[i], "precious");
+        assert_int_equal(scratch_count(""), 1);
+        options.force = true;
+        opened o = open_with(&options);
+        close_well(&o);
+        assert_int_equal(scratch_count(""), 1);
+        assert_true(os_remove("run.db"));
+    }
+}
+
+// Whatever lies under a name that would be handy for the database in the making, or beside it, is left alone.
+static void what_lies_beside_is_not_touched(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "run.db.partial", "run.db.1.partial", "run.db.2.partial-journal",
+                                         "run.db.3.partial-wal" };
+    for (int force = 0; force < 2; force++) {
+        for (size_t i = 0; i < ARRAY_COUNT(files); i++)
+            write_file(files[i], "precious");
+        trace_options options = options_of(TRACE_SPANS);
+        options.force = force;
+        opened o = open_with(&options);
+        close_well(&o);
+        assert_int_equal(scratch_count(""), 1 + ARRAY_COUNT(files));
+        for (size_t i = 0; i < ARRAY_COUNT(files); i++)
+            assert_file_holds(files[i], "precious");
+    }
+}
+
+static void a_killed_run_is_replaced(void **state)
+{
+    (void)state;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        opened o = open_at(TRACE_SPANS);
+        write_things(o.t, 0, 1000);
+        trace_commit(o.t);
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(scratch_count("-wal"), 1);
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    opened o = open_with(&options);
+    close_well(&o);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "0");
+    assert_int_equal(scratch_count(""), 1);
+}
+
+static void a_name_is_a_plain_file(void **state)
+{
+    (void)state;
+    static const char *const names[] = { ":memory:", "file:x.db", "file:x.db?mode=memory", "file:" };
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        trace_options options = options_of(TRACE_SPANS);
+        options.path = names[i];
+        opened o = open_with(&options);
+        close_well(&o);
+        assert_int_equal(scratch_count(names[i]), 1);
+        assert_int_equal(scratch_count(""), 1);
+        char path[64];
+        snprintf(path, sizeof path, "./%s", names[i]);
+        assert_string_equal(query(path, "SELECT state FROM state"), "running");
+        assert_true(os_remove(path));
+    }
+    trace_options options = options_of(TRACE_SPANS);
+    options.path = "-";
+    for (int force = 0; force < 2; force++) {
+        options.force = force;
+        refuse(&options, "windtunnel: error: the output is a database, which cannot go to a stream (\"-\")\n"
+                         "  hint: name a file; ./- is one that is called so\n");
+    }
 }
 
 static void refuses_what_is_no_file(void **state)
@@ -310,24 +460,6 @@ static void refuses_what_is_no_file(void **state)
     refuse(&options, "windtunnel: error: cannot create \"file/run.db\": Not a directory\n");
 }
 
-static void an_old_file_survives_a_failure(void **state)
-{
-    (void)state;
-    write_file("run.db", "precious");
-    assert_int_equal(mkdir("run.db.partial", 0700), 0);
-    trace_options options = options_of(TRACE_SPANS);
-    options.force = true;
-    arena *a = arena_create("trace test");
-    sim_error error = { 0 };
-    assert_null(trace_open(a, &options, &error));
-    assert_int_equal(rmdir("run.db.partial"), 0);
-    arena_destroy(a);
-    assert_error_prints(
-        &error,
-        "windtunnel: error: cannot create \"run.db\": \"run.db.partial\" is in the way: Is a directory\n");
-    assert_int_equal(scratch_count("run.db"), 1);
-}
-
 static void refuses_a_file_in_use(void **state)
 {
     (void)state;
@@ -337,6 +469,113 @@ static void refuses_a_file_in_use(void **state)
     refuse(&options, "windtunnel: error: cannot replace \"run.db\": another process has it open\n");
     close_well(&o);
     assert_string_equal(query("run.db", "SELECT state FROM state"), "running");
+}
+
+// ---- Two at once ----
+
+static void refuses_what_another_is_creating(void **state)
+{
+    (void)state;
+    trace_options options = options_of(TRACE_SPANS);
+    int lock = os_lock_file("run.db.windtunnel-lock");
+    assert_true(lock >= 0);
+    for (int force = 0; force < 2; force++) {
+        options.force = force;
+        refuse(&options, "windtunnel: error: cannot create \"run.db\": another process is creating it\n");
+    }
+    assert_int_equal(scratch_count(""), 1);
+    os_unlock_file("run.db.windtunnel-lock", lock);
+    write_file("run.db.windtunnel-lock", "precious");
+    refuse(&options, "windtunnel: error: cannot create \"run.db\": \"run.db.windtunnel-lock\" is in the "
+                     "way\n");
+    assert_file_holds("run.db.windtunnel-lock", "precious");
+    write_file("run.db.windtunnel-lock", ""); // left by a killed run
+    make_old_database();
+    assert_int_equal(scratch_count(""), 1);
+}
+
+// Opens at a sign from the parent, tells whether that went well, and keeps the trace open until the next sign.
+static void compete(const trace_options *options, int start, int answer, int end)
+{
+    static const char *const losses[] = { "the output \"run.db\" exists already",
+                                          "cannot create \"run.db\": another process is creating it",
+                                          "cannot replace \"run.db\": another process has it open" };
+    char byte;
+    arena *a = arena_create("trace test");
+    sim_error error = { 0 };
+    if (read(start, &byte, 1) != 1) _exit(3);
+    trace *t = trace_open(a, options, &error);
+    byte = t ? 'w' : '?';
+    for (size_t i = 0; i < ARRAY_COUNT(losses); i++)
+        if (error.exit_code == SIM_EXIT_INPUT && strcmp(error.message, losses[i]) == 0) byte = 'l';
+    if (byte == '?') fprintf(stderr, "%s\n", error.message);
+    if (write(answer, &byte, 1) != 1 || read(end, &byte, 1) != 1) _exit(3);
+    if (t) {
+        row_state running = { 1, "running" };
+        trace_row(t, STATE, &running);
+        if (!trace_close(t, &error)) _exit(4);
+    }
+    arena_destroy(a);
+    _exit(0);
+}
+
+enum { RIVALS = 4 };
+
+static void one_wins(const trace_options *options)
+{
+    int start[2], answer[2], end[2];
+    assert_int_equal(pipe(start), 0);
+    assert_int_equal(pipe(answer), 0);
+    assert_int_equal(pipe(end), 0);
+    fflush(NULL);
+    pid_t children[RIVALS];
+    for (int i = 0; i < RIVALS; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) compete(options, start[0], answer[1], end[0]);
+    }
+    char bytes[RIVALS];
+    assert_int_equal(write(start[1], "go!!", RIVALS), RIVALS);
+    int wins = 0, losses = 0;
+    for (int i = 0; i < RIVALS; i++) {
+        assert_int_equal(read(answer[0], &bytes[i], 1), 1);
+        wins += bytes[i] == 'w';
+        losses += bytes[i] == 'l';
+    }
+    assert_int_equal(write(end[1], "end!", RIVALS), RIVALS);
+    for (int i = 0; i < RIVALS; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        close(start[i]);
+        close(answer[i]);
+        close(end[i]);
+    }
+    assert_int_equal(wins, 1);
+    assert_int_equal(losses, RIVALS - 1);
+    assert_string_equal(query("run.db", "SELECT state, (SELECT count(*) FROM thing) FROM state"),
+                        "running|0");
+    assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
+    assert_int_equal(scratch_count(""), 1);
+}
+
+static void one_of_several_wins(void **state)
+{
+    (void)state;
+    trace_options options = options_of(TRACE_SPANS);
+    for (int round = 0; round < 8; round++) {
+        options.force = round % 2;
+        one_wins(&options); // there is nothing yet
+        assert_true(os_remove("run.db"));
+    }
+    options.force = true;
+    for (int round = 0; round < 8; round++) {
+        if (round % 2 == 0) assert_true(os_remove("run.db"));
+        if (round % 2 == 0) make_old_database();
+        one_wins(&options);
+    }
 }
 
 // ---- Ends that are not planned ----
@@ -405,17 +644,6 @@ static void a_full_disk_keeps_what_was_committed(void **state)
     assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
 }
 
-// Limits how large a file may grow; the signal that goes with it is ignored, so writing fails.
-static struct rlimit limit_file_size(rlim_t bytes)
-{
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit = { .rlim_cur = bytes, .rlim_max = before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    return before;
-}
-
 static void a_write_that_fails_is_told(void **state)
 {
     (void)state;
@@ -449,6 +677,40 @@ static void nothing_remains_when_there_is_no_room(void **state)
     trace_options options = options_of(TRACE_SPANS);
     refuse(&options, "windtunnel: error: cannot create \"run.db\": disk I/O error: File too large\n");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(scratch_count(""), 0);
+}
+
+// The old database is there until a new one is complete: neither room for that one nor for its log.
+static void an_old_database_survives_a_failure(void **state)
+{
+    (void)state;
+    static const struct {
+        rlim_t bytes;
+        const char *want;
+    } cases[] = {
+        { 4096, "windtunnel: error: cannot create \"run.db\": disk I/O error: File too large\n" },
+        { 30000, "windtunnel: error: cannot keep a log beside \"run.db\": disk I/O error: File too large\n" },
+    };
+    make_old_database();
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        trace_options options = options_of(TRACE_SPANS);
+        options.force = true;
+        struct rlimit before = limit_file_size(cases[i].bytes);
+        refuse(&options, cases[i].want);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(scratch_count(""), 1);
+        assert_string_equal(query("run.db", "SELECT state, (SELECT count(*) FROM thing) FROM state"),
+                            "running|3");
+    }
+}
+
+static void a_discarded_trace_leaves_nothing(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 300);
+    trace_discard(o.t);
+    arena_destroy(o.a);
     assert_int_equal(scratch_count(""), 0);
 }
 
@@ -514,14 +776,23 @@ int main(void)
         IN_SCRATCH(commits_each_second),
         IN_SCRATCH(refuses_an_existing_output),
         IN_SCRATCH(force_replaces_file_and_logs),
+        IN_SCRATCH(force_replaces_an_empty_file),
+        IN_SCRATCH(force_spares_what_is_no_database_of_ours),
+        IN_SCRATCH(a_log_of_somebody_is_refused),
+        IN_SCRATCH(what_lies_beside_is_not_touched),
+        IN_SCRATCH(a_killed_run_is_replaced),
+        IN_SCRATCH(a_name_is_a_plain_file),
         IN_SCRATCH(refuses_what_is_no_file),
-        IN_SCRATCH(an_old_file_survives_a_failure),
         IN_SCRATCH(refuses_a_file_in_use),
+        IN_SCRATCH(refuses_what_another_is_creating),
+        IN_SCRATCH(one_of_several_wins),
         IN_SCRATCH(a_killed_run_leaves_what_was_committed),
         IN_SCRATCH(an_abandoned_trace_keeps_its_rows),
         IN_SCRATCH(a_full_disk_keeps_what_was_committed),
         IN_SCRATCH(a_write_that_fails_is_told),
         IN_SCRATCH(nothing_remains_when_there_is_no_room),
+        IN_SCRATCH(an_old_database_survives_a_failure),
+        IN_SCRATCH(a_discarded_trace_leaves_nothing),
         IN_SCRATCH(a_reader_keeps_the_log_there),
         cmocka_unit_test(an_estimate_names_the_level_that_fits),
     };
