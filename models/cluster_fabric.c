@@ -278,5 +278,6 @@ topology *fabric_build(arena *a, const cluster_def *c, uint64_t seed, const bind
         if (!add_network(&m)) return NULL;
     }
     topology_seal(m.fabric);
-    return topology_check(m.fabric, bind_place_of(m.reader, &c->node), error) ? m.fabric : NULL;
+    const sim_place *where = c->list.count > 0 ? bind_place_of(r, &c->list) : bind_place_of(r, &c->node);
+    return topology_check(m.fabric, where, error) ? m.fabric : NULL;
 }

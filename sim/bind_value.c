@@ -121,18 +121,12 @@ static bool fail_number(const bind_reading *k, const doc_node *node)
     return false;
 }
 
-// A time without end is a word: "never".
-static bool is_endless(const bind_row *row, const doc_node *node)
-{
-    return row->type == BIND_TYPE_TIME && row->words && !node->quoted &&
-           strcmp(node->scalar, row->words[0]) == 0;
-}
-
 static bool read_scalar_number(const bind_reading *k, const doc_node *node, void *field)
 {
     double value;
     if (!want_number(k, node, is_bare(k->row))) return false;
-    if (is_endless(k->row, node)) {
+    if (k->row->type == BIND_TYPE_TIME && k->row->words && !node->quoted &&
+        strcmp(node->scalar, k->row->words[0]) == 0) {
         *(sim_time *)field = SIM_TIME_MAX;
         return true;
     }
@@ -151,10 +145,10 @@ static bool read_numbers(const bind_reading *k, const doc_node *node, bind_numbe
     numbers->items = arena_array(k->reader->arena, double, numbers->count);
     for (uint32_t i = 0; i < numbers->count; i++) {
         const doc_node *item = list ? node->items[i] : node;
-        if (!want_number(k, item, k->row->unit == UNIT_NONE) ||
-            !units_parse(k->row->unit, item->scalar, &numbers->items[i], &item->place, k->error) ||
-            !check_range(k, item, numbers->items[i]))
-            return false;
+        if (!want_number(k, item, k->row->unit == UNIT_NONE)) return false;
+        if (!units_parse(k->row->unit, item->scalar, &numbers->items[i], &item->place, k->error))
+            return fail_number(k, item);
+        if (!check_range(k, item, numbers->items[i])) return false;
     }
     return true;
 }

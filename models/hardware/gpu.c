@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/hardware/gpu.h"
+#include "models/hardware/limits.h"
 
 // A curve maps sizes above zero to shares of a data-sheet peak. Interpolation is in log x, so zero has no place.
 static bool check_curve(const void *field, const doc_node *node, sim_error *error)
@@ -16,13 +17,6 @@ static bool check_curve(const void *field, const doc_node *node, sim_error *erro
     }
     return true;
 }
-
-// Far beyond any hardware, and well inside what times and sums can hold.
-#define FLOPS_MAX 1e21
-#define RATE_MAX_Bps 1e15
-#define MEMORY_MAX_BYTES 1e15
-#define POWER_LEAST_W 1.0
-#define POWER_MAX_W 1e6
 
 // One row per number format, at its place in gpu_def.peak_flops.
 #define PEAK(type_, key_)                                                                                    \

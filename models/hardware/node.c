@@ -61,10 +61,10 @@ const bind_row node_binds[] = {
     BIND_STRUCT(node_def, pcie, "pcie", pcie_binds, BIND_SET_FLAG(node_def, pcie.given),
                 BIND_NOTE("the tree through which GPUs, NICs and CPUs share PCIe; left out: each GPU has a "
                           "link of its own to its NIC")),
-    BIND_BYTES(node_def, host_memory_bytes, "host_memory", BIND_DEFAULT(0, "0 B"),
-               BIND_AT_MOST(HOST_MEMORY_MAX_BYTES), BIND_NOTE("of the host's CPUs; required with GPUs")),
-    BIND_POWER(node_def, power_W, "power", BIND_DEFAULT(0.0, "0 W"), BIND_AT_LEAST(0),
-               BIND_AT_MOST(POWER_MAX_W), BIND_NOTE("of the whole node at full load; required with GPUs")),
+    BIND_BYTES(node_def, host_memory_bytes, "host_memory", BIND_ABOVE(0), BIND_AT_MOST(HOST_MEMORY_MAX_BYTES),
+               BIND_NOTE("of the host's CPUs; required with GPUs")),
+    BIND_POWER(node_def, power_W, "power", BIND_AT_LEAST(POWER_LEAST_W), BIND_AT_MOST(POWER_MAX_W),
+               BIND_NOTE("of the whole node at full load; required with GPUs")),
     BIND_END,
 };
 
@@ -81,9 +81,6 @@ static bool check_gpus(const node_def *node, const bind_reader *r, sim_error *er
         return REFUSE(node->host_memory_bytes, "node \"%s\" needs the memory of its host (host_memory)",
                       node->name) ||
                sim_hint(error, "host_memory: 2 TB");
-    if (node->power_W > 0.0 && node->power_W < POWER_LEAST_W)
-        return REFUSE(node->power_W, "the power of node \"%s\" must be at least %.0f W", node->name,
-                      POWER_LEAST_W);
     if (!(node->power_W > 0.0))
         return REFUSE(node->power_W, "node \"%s\" needs its power at full load (power)", node->name) ||
                sim_hint(error, "power: 10.2 kW");

@@ -258,7 +258,7 @@ static bool load_and_build(loaded *l, const scratch_folder *folder, const char *
 static void refusal_prints(void **state)
 {
     const struct refusal *c = *state;
-    void *folder;
+    void *folder = NULL;
     loaded l;
     const topology *fabric;
     assert_int_equal(scratch_enter(&folder), 0);
@@ -329,7 +329,7 @@ static const struct file_refusal file_refusals[] = {
 static void file_refusal_prints(void **state)
 {
     const struct file_refusal *c = *state;
-    void *folder;
+    void *folder = NULL;
     loaded l;
     const topology *fabric;
     char text[400];
@@ -412,7 +412,7 @@ static const struct path_case path_cases[] = {
 static void path_matches(void **state)
 {
     const struct path_case *c = *state;
-    void *folder;
+    void *folder = NULL;
     loaded l;
     const topology *fabric;
     vertex_id from, to;

@@ -490,6 +490,52 @@ static void shifts_do_not_collide(void **state)
     arena_destroy(a);
 }
 
+// ---- permutations whose completion times are known from two independent programs: flows of 1e8 bytes over links of 5e10 B/s
+// that start together end after 2 ms for each flow on the fullest link
+
+struct permutation_case {
+    const char *name;
+    uint32_t tiers, m[3], w[3], hosts;
+    double last_s;
+    uint64_t sum; // of i p[i], to know the permutation by
+};
+static const struct permutation_case permutation_cases[] = {
+    { "F64", 2, { 8, 8 }, { 1, 8 }, 64, 0.006, 64777 },
+    { "F256", 2, { 16, 16 }, { 1, 16 }, 256, 0.008, 4200304 },
+    { "F1024", 2, { 32, 32 }, { 1, 32 }, 1024, 0.010, 268005841 },
+    { "F1024r3", 3, { 8, 8, 16 }, { 1, 8, 8 }, 1024, 0.010, 268005841 },
+    { "F4096", 2, { 64, 64 }, { 1, 64 }, 4096, 0.010, UINT64_C(17229250236) },
+};
+
+static void permutations_end_when_they_must(void **state)
+{
+    const struct permutation_case *c = *state;
+    arena *a = arena_create("test");
+    const xgft_def def = fabrics_xgft_def(c->tiers, c->m, c->w, NULL);
+    const topology *t = fabrics_xgft(a, c->hosts, &def, NULL);
+    uint32_t *to = arena_array(a, uint32_t, c->hosts),
+             *uses = arena_array(a, uint32_t, topology_link_count(t)), most = 0;
+    uint64_t random = 42, sum = 0; // Sattolo
+    for (uint32_t i = 0; i < c->hosts; i++)
+        to[i] = i;
+    for (uint32_t i = c->hosts - 1; i > 0; i--) {
+        const uint32_t j = (uint32_t)(test_random(&random) % i), swapped = to[i];
+        to[i] = to[j];
+        to[j] = swapped;
+    }
+    for (uint32_t i = 0; i < c->hosts; i++) {
+        uint32_t path[TOPOLOGY_PATH_MAX];
+        const uint32_t count = topology_route(t, topology_nic_vertex(t, i), topology_nic_vertex(t, to[i]),
+                                              path);
+        sum += (uint64_t)i * to[i];
+        for (uint32_t k = 0; k < count; k++)
+            if (++uses[path[k]] > most) most = uses[path[k]];
+    }
+    assert_true(sum == c->sum);
+    assert_near(most * 0.002, c->last_s, 1e-12);
+    arena_destroy(a);
+}
+
 // ---- ECMP
 
 static const topology *ecmp_tree(arena *a, uint64_t key)
@@ -735,9 +781,10 @@ int main(void)
         F = ARRAY_COUNT(fabrics),
         D = ARRAY_COUNT(dmodk_cases),
         S = ARRAY_COUNT(full_trees),
-        N = ARRAY_COUNT(named_cases)
+        N = ARRAY_COUNT(named_cases),
+        R = ARRAY_COUNT(permutation_cases)
     };
-    struct CMUnitTest tests[2 * F + D + S + N + 5];
+    struct CMUnitTest tests[2 * F + D + S + N + R + 5];
     size_t n = 0;
     for (size_t i = 0; i < F; i++) {
         tests[n++] = (struct CMUnitTest){ fabrics[i].name, every_path_is_one, NULL, NULL,
@@ -751,6 +798,9 @@ int main(void)
     for (size_t i = 0; i < S; i++)
         tests[n++] = (struct CMUnitTest){ full_trees[i].name, shifts_do_not_collide, NULL, NULL,
                                           (void *)&full_trees[i] };
+    for (size_t i = 0; i < R; i++)
+        tests[n++] = (struct CMUnitTest){ permutation_cases[i].name, permutations_end_when_they_must, NULL,
+                                          NULL, (void *)&permutation_cases[i] };
     for (size_t i = 0; i < N; i++)
         tests[n++] = (struct CMUnitTest){ named_cases[i].name, path_is_as_named, NULL, NULL,
                                           (void *)&named_cases[i] };
