@@ -250,7 +250,7 @@ static const topology *draw_fabric(arena *a, uint64_t *stream)
     sim_error error = { 0 };
     SIM_ASSERT(topology_add_xgft(t, &def, &(fabric_places){ { NULL } }, &error));
     topology_seal(t);
-    SIM_ASSERT(topology_check(t, &error));
+    SIM_ASSERT(topology_check(t, NULL, &error));
     return t;
 }
 
@@ -347,7 +347,7 @@ static const topology *race_fabric(arena *a, const race *r)
     sim_error error = { 0 };
     SIM_ASSERT(topology_add_xgft(t, &def, &(fabric_places){ { NULL } }, &error));
     topology_seal(t);
-    SIM_ASSERT(topology_check(t, &error));
+    SIM_ASSERT(topology_check(t, NULL, &error));
     return t;
 }
 
