@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "models/run.h"
+#include "models/run_output.h"
 #include "sim/os.h"
 #include <inttypes.h>
 #include <setjmp.h>
@@ -101,43 +101,6 @@ static void write_run(run_context *c, const char *resolved)
     recorder_write_env(c->tables, c->options->arguments);
 }
 
-// With force an existing file is replaced, but never the question itself.
-static bool check_output_is_not_input(const char *output, const scenario *s, sim_error *error)
-{
-    const text_list *included = &s->document.included;
-    if (os_is_same_file(output, s->file))
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the scenario itself", output);
-    for (uint32_t i = 0; i < included->count; i++)
-        if (os_is_same_file(output, included->items[i]))
-            return sim_fail(error, SIM_EXIT_INPUT, NULL,
-                            "the output \"%s\" is a file that the scenario includes", output);
-    return true;
-}
-
-// What else the caller's user may do, behind the hint there is.
-static bool add_hint(sim_error *error, const char *more)
-{
-    char known[sizeof error->hint];
-    if (!more) return false;
-    snprintf(known, sizeof known, "%s", error->hint);
-    return sim_hint(error, "%s; %s", known, more);
-}
-
-trace *run_open_trace(arena *a, const run_options *o, const scenario *s, const trace_estimate *estimate,
-                      const char **resolved, sim_error *error)
-{
-    const trace_level level = (trace_level)s->run.trace;
-    trace_options options = tables_options(o->output_path, o->force, level);
-    options.force_hint = o->hints.force;
-    if (!check_output_is_not_input(o->output_path, s, error)) return NULL;
-    if (!trace_estimate_check(estimate, level, o->trace_anyway, error)) {
-        add_hint(error, o->hints.trace_anyway);
-        return NULL;
-    }
-    *resolved = scenario_resolved(s, a, error);
-    return *resolved ? trace_open(a, &options, error) : NULL;
-}
-
 // The last thing that can be refused is the output; from here on a database exists.
 static bool open_output(run_context *c)
 {
@@ -145,7 +108,7 @@ static bool open_output(run_context *c)
     if (c->options->output_path) {
         const char *resolved;
         const trace_estimate estimate = recorder_estimate(c->world);
-        c->trace = run_open_trace(a, c->options, c->scenario, &estimate, &resolved, c->error);
+        c->trace = run_output_open(a, c->options, c->scenario, &estimate, &resolved, c->error);
         if (!c->trace) return false;
         c->tables = tables_create(a, c->trace);
         write_run(c, resolved);
@@ -269,27 +232,6 @@ static void count(run_context *c)
     };
 }
 
-static bool close_output(run_context *c)
-{
-    if (!c->trace) return true;
-    trace *t = c->trace;
-    const run_result *r = c->result;
-    tables_finish_run(c->tables, &(run_end){ .state = run_state_words[r->state],
-                                             .error = sim_failed(c->error) ? c->error->message : NULL,
-                                             .has_digest = r->state == RUN_DONE,
-                                             .digest = r->digest,
-                                             .wall_s = r->wall_s,
-                                             .cpu_s = r->cpu_s,
-                                             .peak_memory_bytes = os_peak_memory_bytes(),
-                                             .events = r->counters.events });
-    c->trace = NULL;
-    sim_error closing = { 0 };
-    if (trace_close(t, &closing)) return true;
-    c->result->state = RUN_FAILED;
-    if (!sim_failed(c->error)) *c->error = closing;
-    return false;
-}
-
 static bool execute(run_context *c, bool job_wanted)
 {
     c->result->state = RUN_FAILED;
@@ -299,26 +241,14 @@ static bool execute(run_context *c, bool job_wanted)
     c->result->cpu_s = os_cpu_s() - c->start_cpu_s;
     if (played) summarise(c);
     count(c);
-    return close_output(c) && played;
-}
-
-// Before the clock starts a failure leaves no file; from then on the database says how the run ended.
-static void end_output(run_context *c)
-{
-    if (!c->trace) return;
-    if (c->has_started) {
-        close_output(c);
-        return;
-    }
-    trace_discard(c->trace);
-    c->trace = NULL;
+    return run_output_close(c->tables, &c->trace, c->result, c->error) && played;
 }
 
 static bool out_of_memory(run_context *c)
 {
     c->result->state = RUN_FAILED;
     sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
-    end_output(c);
+    run_output_end(c->tables, &c->trace, c->has_started, c->result, c->error);
     if (!c->result->world) world_destroy(c->world);
     return false;
 }

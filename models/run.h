@@ -67,11 +67,6 @@ typedef struct run_result {
     double wall_s, cpu_s;
 } run_result;
 
-// The database that the options ask for, for a run that may write so many rows; *resolved is the scenario written out. NULL
-// and error: the output is the scenario itself or a file that it includes (also with force), exists already, cannot be
-// written, would be very large.
-trace *run_open_trace(arena *a, const run_options *options, const scenario *s, const trace_estimate *estimate,
-                      const char **resolved, sim_error *error);
 // Reads and checks a scenario without playing it; result->scenario and ->arena are set as far as it got.
 // job_wanted: a scenario with only "cluster:" is refused.
 bool run_load(const run_options *options, bool job_wanted, run_result *result, sim_error *error);

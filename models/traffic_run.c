@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/traffic_run.h"
+#include "models/run_output.h"
 #include "models/traffic/flow_file.h"
 #include "sim/os.h"
 #include <inttypes.h>
@@ -74,11 +75,7 @@ static bool find_link_changes(traffic_context *c)
         const text_list *texts = &c->options->link_changes[kind];
         const char *option = arena_format(c->arena, "--%s", link_change_words[kind]);
         for (uint32_t i = 0; i < texts->count; i++) {
-            const sim_place place = { .file = option,
-                                      .line = 1,
-                                      .column = 1,
-                                      .text = texts->items[i],
-                                      .text_length = strlen(texts->items[i]) };
+            const sim_place place = sim_place_of_option(option, texts->items[i]);
             if (!link_change_parse(c->arena, c->result->fabric, (link_change_kind)kind, texts->items[i],
                                    &place, changes, c->error))
                 return false;
@@ -242,7 +239,7 @@ static bool open_output(traffic_context *c)
         return sim_fail(c->error, SIM_EXIT_INPUT, NULL, "the output \"%s\" is the file of flows itself",
                         o->output_path);
     const trace_estimate estimate = estimate_rows(c);
-    c->trace = run_open_trace(c->arena, o, c->scenario, &estimate, &resolved, c->error);
+    c->trace = run_output_open(c->arena, o, c->scenario, &estimate, &resolved, c->error);
     if (!c->trace) return false;
     c->tables = tables_create(c->arena, c->trace);
     write_run(c, resolved);
@@ -371,7 +368,7 @@ static void summarise(traffic_context *c)
         add(c, "throughput", UNIT_RATE, "B/s", (double)r->bytes / last_s,
             "bytes of all flows by the time the last one ended");
     list_assumptions(c);
-    recorder_write_summary(c->tables, (trace_opt_int){ .known = false }, &c->result->run.summary);
+    recorder_write_summary(c->tables, (trace_opt_int){ 0 }, &c->result->run.summary);
     summary_digest(&c->result->run.summary, c->sim);
     if (c->result->run.state == RUN_DONE) c->result->run.digest = sim_digest(c->sim);
 }
@@ -421,27 +418,6 @@ static void count(traffic_context *c)
     if (c->result->has_fluid) c->result->fluid = fluid_counters_of(c->network);
 }
 
-static bool close_output(traffic_context *c)
-{
-    if (!c->trace) return true;
-    trace *t = c->trace;
-    run_result *r = &c->result->run;
-    tables_finish_run(c->tables, &(run_end){ .state = run_state_words[r->state],
-                                             .error = sim_failed(c->error) ? c->error->message : NULL,
-                                             .has_digest = r->state == RUN_DONE,
-                                             .digest = r->digest,
-                                             .wall_s = r->wall_s,
-                                             .cpu_s = r->cpu_s,
-                                             .peak_memory_bytes = os_peak_memory_bytes(),
-                                             .events = r->counters.events });
-    c->trace = NULL;
-    sim_error closing = { 0 };
-    if (trace_close(t, &closing)) return true;
-    r->state = RUN_FAILED;
-    if (!sim_failed(c->error)) *c->error = closing;
-    return false;
-}
-
 static bool execute(traffic_context *c)
 {
     c->result->run.state = RUN_FAILED;
@@ -455,27 +431,14 @@ static bool execute(traffic_context *c)
         summarise(c);
     }
     count(c);
-    return close_output(c) && played;
-}
-
-// Before the clock starts a failure leaves no file; from then on the database says how the run ended.
-static void end_output(traffic_context *c)
-{
-    if (!c->trace) return;
-    if (c->has_started) {
-        close_output(c);
-        return;
-    }
-    trace_abandon(c->trace);
-    c->trace = NULL;
-    os_remove(c->options->run.output_path);
+    return run_output_close(c->tables, &c->trace, &c->result->run, c->error) && played;
 }
 
 static bool out_of_memory(traffic_context *c)
 {
     c->result->run.state = RUN_FAILED;
     sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
-    end_output(c);
+    run_output_end(c->tables, &c->trace, c->has_started, &c->result->run, c->error);
     return false;
 }
 

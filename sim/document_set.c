@@ -25,10 +25,9 @@ typedef struct set_path {
 
 static sim_place place_at(const set_path *p, size_t byte)
 {
-    uint32_t column = 1 + words_count_characters(p->argument, byte);
-    return (sim_place){
-        .file = "--set", .line = 1, .column = column, .text = p->argument, .text_length = strlen(p->argument)
-    };
+    sim_place place = sim_place_of_option("--set", p->argument);
+    place.column += words_count_characters(p->argument, byte);
+    return place;
 }
 
 static bool fail_form(const set_path *p, size_t byte, const char *reason)

@@ -109,6 +109,11 @@ static void quote_line(sim_error *error, const sim_place *where)
     if (caret > 0) error->caret = caret - first + (first > 0 ? CUT_LENGTH : 0);
 }
 
+sim_place sim_place_of_option(const char *option, const char *value)
+{
+    return (sim_place){ .file = option, .line = 1, .column = 1, .text = value, .text_length = strlen(value) };
+}
+
 bool sim_fail(sim_error *error, int exit_code, const sim_place *where, const char *format, ...)
 {
     SIM_ASSERT(error && exit_code != SIM_EXIT_OK);

@@ -25,6 +25,9 @@ typedef struct sim_place {
     size_t text_length;
 } sim_place;
 
+// A value on the command line as a place, so that a message can point into it: "--size:1:3".
+sim_place sim_place_of_option(const char *option, const char *value);
+
 typedef struct sim_error {
     int exit_code; // 0: no error
     char file[512];

@@ -6,28 +6,10 @@
 #include <inttypes.h>
 
 typedef struct run_command_options {
-    scenario_options scenario;
-    const char *output;
-    bool force, trace_anyway, quiet, verbose, reverse_phases;
-    int queue; // queue_kind
+    play_options play;
 } run_command_options;
 
-static const option options[] = {
-    OPTION_TEXT(run_command_options, output, 'o', "output", "FILE",
-                "write every detail into this SQLite database"),
-    OPTION_FLAG(run_command_options, force, 'f', "force", "replace FILE, the database of an earlier run"),
-    OPTION_FLAG(run_command_options, trace_anyway, 0, "trace-anyway",
-                "write also what is estimated to be very large"),
-    SCENARIO_OPTIONS(run_command_options, scenario),
-    OPTION_FLAG(run_command_options, verbose, 'v', "verbose",
-                "list the assumed values that the result rests on"),
-    OPTION_FLAG(run_command_options, quiet, 'q', "quiet", "print neither summary nor progress"),
-    OPTION_WORD(run_command_options, queue, 0, "queue", NULL, queue_kind_words, "how pending events are kept",
-                .for_tests = true),
-    OPTION_FLAG(run_command_options, reverse_phases, 0, "reverse-phases",
-                "play the events of an instant backwards", .for_tests = true),
-    OPTION_END,
-};
+static const option options[] = { PLAY_OPTIONS(run_command_options, play), OPTION_END };
 
 // ---- for people
 
@@ -115,7 +97,7 @@ static void print_blame(arena *a, const run_result *r)
     table_print(&t, "  ", stdout);
 }
 
-static void print_summary(arena *a, const run_command_options *o, const run_result *r)
+static void print_summary(arena *a, const play_options *o, const run_result *r)
 {
     const scenario *s = r->scenario;
     printf("%s\n%s\n", answer_job(a, s), answer_plan(a, s));
@@ -155,7 +137,7 @@ static void print_json_lists(json_writer *j, const run_result *r)
     answer_assumptions_json(j, &r->assumptions);
 }
 
-static void print_json(arena *a, const run_command_options *o, const run_result *r)
+static void print_json(arena *a, const play_options *o, const run_result *r)
 {
     const run_counters *c = &r->counters;
     json_writer j = json_make(stdout);
@@ -191,7 +173,7 @@ static void print_json(arena *a, const run_command_options *o, const run_result 
 
 // ---- the command
 
-static int answer(const command_call *call, const run_command_options *o, bool good, const run_result *r,
+static int answer(const command_call *call, const play_options *o, bool good, const run_result *r,
                   const sim_error *error)
 {
     if (!good) return command_fail(call->arena, error, o->scenario.json, r);
@@ -204,30 +186,18 @@ static int answer(const command_call *call, const run_command_options *o, bool g
 
 static int run(const command_call *call)
 {
-    run_command_options o = { 0 };
+    run_command_options all = { 0 };
+    const play_options *const o = &all.play;
     text_list words;
     int exit_code;
-    if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
+    if (!command_parse(call, &all, &o->scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
     const char *path = command_one_word(call, &words, "the scenario", &error);
-    if (!o.output && (o.force || o.trace_anyway)) {
-        sim_fail(&error, SIM_EXIT_INPUT, NULL, "--%s speaks of an output, but there is none",
-                 o.force ? "force" : "trace-anyway");
-        sim_hint(&error, "--output FILE");
-    }
-    if (sim_failed(&error)) return command_fail(call->arena, &error, o.scenario.json, NULL);
+    if (!path || !command_check_output(o, &error))
+        return command_fail(call->arena, &error, o->scenario.json, NULL);
 
-    progress shown = progress_make(!o.quiet);
-    run_options wanted = command_run_options(&o.scenario, path);
-    wanted.output_path = o.output;
-    wanted.force = o.force;
-    wanted.trace_anyway = o.trace_anyway;
-    wanted.hints =
-        (run_hints){ "--force replaces a database of windtunnel and its logs; or choose another name",
-                     "--trace-anyway writes them all" };
-    wanted.arguments = call->line;
-    wanted.queue = (queue_kind)o.queue;
-    wanted.reverse_phases = o.reverse_phases;
+    progress shown = progress_make(!o->quiet);
+    run_options wanted = command_play_options(call, o, path);
     wanted.progress = progress_show;
     wanted.owner = &shown;
 
@@ -235,7 +205,7 @@ static int run(const command_call *call)
     os_catch_signals();
     const bool good = run_execute(&wanted, &r, &error);
     progress_clear(&shown);
-    exit_code = answer(call, &o, good, &r, &error);
+    exit_code = answer(call, o, good, &r, &error);
     run_free(&r);
     return exit_code;
 }

@@ -7,16 +7,12 @@
 #include <inttypes.h>
 
 typedef struct traffic_command_options {
-    scenario_options scenario;
-    const char *flows, *size, *rounds, *seed, *output;
+    play_options play;
+    const char *flows, *size, *rounds, *seed;
     text_list down, degrade, up;
-    bool force, trace_anyway, quiet, verbose, reverse_phases;
     int pattern; // pattern_kind, or PATTERN_KINDS: not given
     int ends;    // traffic_ends
-    int queue;   // queue_kind
 } traffic_command_options;
-
-static const char *const queue_words[] = { "bucket", "radix", "heap", NULL }; // in the order of queue_kind
 
 static const option options[] = {
     OPTION_TEXT(traffic_command_options, flows, 0, "flows", "FILE", "the flows, as CSV: " FLOW_FILE_HEADER),
@@ -34,19 +30,7 @@ static const option options[] = {
     OPTION_LIST(traffic_command_options, degrade, 0, "degrade", "LINK@TIME=SHARE",
                 "it keeps a share of its rate: --degrade 'leaf 0 > spine 3 @ 1 ms = 25 %'"),
     OPTION_LIST(traffic_command_options, up, 0, "up", "LINK@TIME", "it returns"),
-    OPTION_TEXT(traffic_command_options, output, 'o', "output", "FILE",
-                "write every detail into this SQLite database"),
-    OPTION_FLAG(traffic_command_options, force, 'f', "force", "replace FILE where it exists"),
-    OPTION_FLAG(traffic_command_options, trace_anyway, 0, "trace-anyway",
-                "write also what is estimated to be very large"),
-    SCENARIO_OPTIONS(traffic_command_options, scenario),
-    OPTION_FLAG(traffic_command_options, verbose, 'v', "verbose",
-                "list the assumed values that the result rests on"),
-    OPTION_FLAG(traffic_command_options, quiet, 'q', "quiet", "print neither summary nor progress"),
-    OPTION_WORD(traffic_command_options, queue, 0, "queue", NULL, queue_words, "how pending events are kept",
-                .for_tests = true),
-    OPTION_FLAG(traffic_command_options, reverse_phases, 0, "reverse-phases",
-                "play the events of an instant backwards", .for_tests = true),
+    PLAY_OPTIONS(traffic_command_options, play),
     OPTION_END,
 };
 
@@ -130,12 +114,13 @@ static void print_summary(arena *a, const traffic_command_options *o, const traf
     print_metrics(a, &run->summary, &r->flows);
     print_links(a, r);
     printf("\nnetwork     %s\n", describe_engine(a, r));
-    answer_assumptions(a, &run->assumptions, o->verbose, stdout);
+    answer_assumptions(a, &run->assumptions, o->play.verbose, stdout);
     printf("played      %s events in %s of CPU time, %s of memory at most\n",
            output_count(a, run->counters.events), output_number(a, UNIT_TIME, run->cpu_s),
            output_bytes(a, (double)os_peak_memory_bytes()));
     if (run->state == RUN_DONE) printf("digest      %016" PRIx64 "\n", run->digest);
-    if (o->output) printf("database    %s, %s rows\n", o->output, output_count(a, run->counters.trace_rows));
+    if (o->play.output)
+        printf("database    %s, %s rows\n", o->play.output, output_count(a, run->counters.trace_rows));
 }
 
 // ---- for machines
@@ -231,7 +216,7 @@ static void print_json(arena *a, const traffic_command_options *o, const traffic
     json_close(&j);
     print_json_solver(&j, r);
     json_object(&j, "run_env"); // what the same run may answer differently elsewhere
-    json_text(&j, "output", o->output);
+    json_text(&j, "output", o->play.output);
     json_number(&j, "wall_s", run->wall_s);
     json_number(&j, "cpu_s", run->cpu_s);
     json_count(&j, "arena_bytes", run->counters.arena_bytes);
@@ -255,33 +240,22 @@ static bool check_choice(const traffic_command_options *o, sim_error *error)
     if (o->flows && lost)
         return sim_fail(error, SIM_EXIT_INPUT, NULL,
                         "--%s goes with --pattern: the flows of a file are complete", lost);
-    if (!o->output && (o->force || o->trace_anyway)) {
-        sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s speaks of an output, but there is none",
-                 o->force ? "force" : "trace-anyway");
-        return sim_hint(error, "--output FILE");
-    }
-    return true;
-}
-
-// A value on the command line as a place, so that a message can point into it.
-static sim_place place_of(const char *name, const char *text)
-{
-    return (sim_place){ .file = name, .line = 1, .column = 1, .text = text, .text_length = strlen(text) };
+    return command_check_output(&o->play, error);
 }
 
 static bool read_pattern(const traffic_command_options *o, pattern_def *p, sim_error *error)
 {
     *p = (pattern_def){ .kind = (pattern_kind)o->pattern, .bytes = 100000000, .rounds = 1, .seed = 42 };
     if (o->size) {
-        const sim_place place = place_of("--size", o->size);
+        const sim_place place = sim_place_of_option("--size", o->size);
         if (!units_parse_bytes(o->size, &p->bytes, &place, error)) return false;
     }
     if (o->rounds) {
-        const sim_place place = place_of("--rounds", o->rounds);
+        const sim_place place = sim_place_of_option("--rounds", o->rounds);
         if (!units_parse_count(o->rounds, &p->rounds, &place, error)) return false;
     }
     if (o->seed) {
-        const sim_place place = place_of("--seed", o->seed);
+        const sim_place place = sim_place_of_option("--seed", o->seed);
         if (!units_parse_count(o->seed, &p->seed, &place, error)) return false;
     }
     return true;
@@ -293,11 +267,11 @@ static int answer(const command_call *call, const traffic_command_options *o,
 {
     // Where some flows never finish, the others still tell something.
     const bool told = good || error->exit_code == SIM_EXIT_NO;
-    if (told && o->scenario.json)
+    if (told && o->play.scenario.json)
         print_json(call->arena, o, wanted, r, error);
-    else if (told && !o->quiet)
+    else if (told && !o->play.quiet)
         print_summary(call->arena, o, r);
-    if (!good) return command_fail(call->arena, error, o->scenario.json && !told, NULL);
+    if (!good) return command_fail(call->arena, error, o->play.scenario.json && !told, NULL);
     return r->run.state == RUN_CANCELLED ? SIM_EXIT_INTERRUPTED : SIM_EXIT_OK;
 }
 
@@ -307,21 +281,14 @@ static int run(const command_call *call)
     traffic_run_options wanted = { 0 };
     text_list words;
     int exit_code;
-    if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
+    if (!command_parse(call, &o, &o.play.scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
     const char *path = command_one_word(call, &words, "the scenario", &error);
     if (!path || !check_choice(&o, &error) || (!o.flows && !read_pattern(&o, &wanted.pattern, &error)))
-        return command_fail(call->arena, &error, o.scenario.json, NULL);
+        return command_fail(call->arena, &error, o.play.scenario.json, NULL);
 
-    progress shown = progress_make(!o.quiet);
-    wanted.run = command_run_options(&o.scenario, path);
-    wanted.run.output_path = o.output;
-    wanted.run.force = o.force;
-    wanted.run.trace_anyway = o.trace_anyway;
-    wanted.run.hints = (run_hints){ "--force replaces it", "--trace-anyway writes them all" };
-    wanted.run.arguments = call->line;
-    wanted.run.queue = (queue_kind)o.queue;
-    wanted.run.reverse_phases = o.reverse_phases;
+    progress shown = progress_make(!o.play.quiet);
+    wanted.run = command_play_options(call, &o.play, path);
     wanted.flows_path = o.flows;
     wanted.ends = o.ends;
     wanted.link_changes[LINK_GOES_DOWN] = o.down;

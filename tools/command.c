@@ -72,6 +72,30 @@ run_options command_run_options(const scenario_options *options, const char *sce
     };
 }
 
+bool command_check_output(const play_options *options, sim_error *error)
+{
+    if (options->output || !(options->force || options->trace_anyway)) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s speaks of an output, but there is none",
+             options->force ? "force" : "trace-anyway");
+    return sim_hint(error, "--output FILE");
+}
+
+run_options command_play_options(const command_call *call, const play_options *options,
+                                 const char *scenario_path)
+{
+    run_options wanted = command_run_options(&options->scenario, scenario_path);
+    wanted.output_path = options->output;
+    wanted.force = options->force;
+    wanted.trace_anyway = options->trace_anyway;
+    wanted.hints =
+        (run_hints){ "--force replaces a database of windtunnel and its logs; or choose another name",
+                     "--trace-anyway writes them all" };
+    wanted.arguments = call->line;
+    wanted.queue = (queue_kind)options->queue;
+    wanted.reverse_phases = options->reverse_phases;
+    return wanted;
+}
+
 // ---- parts of answers
 
 const char *answer_cluster(arena *a, const scenario *s)

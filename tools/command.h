@@ -50,6 +50,32 @@ typedef struct scenario_options { // of every command that reads a scenario
 
 run_options command_run_options(const scenario_options *options, const char *scenario_path);
 
+typedef struct play_options { // of every command that plays a scenario
+    scenario_options scenario;
+    const char *output;
+    bool force, trace_anyway, quiet, verbose, reverse_phases;
+    int queue; // queue_kind
+} play_options;
+#define PLAY_OPTIONS(struct_, field_)                                                                        \
+    OPTION_TEXT(struct_, field_.output, 'o', "output", "FILE",                                               \
+                "write every detail into this SQLite database"),                                             \
+        OPTION_FLAG(struct_, field_.force, 'f', "force", "replace FILE, the database of an earlier run"),    \
+        OPTION_FLAG(struct_, field_.trace_anyway, 0, "trace-anyway",                                         \
+                    "write also what is estimated to be very large"),                                        \
+        SCENARIO_OPTIONS(struct_, field_.scenario),                                                          \
+        OPTION_FLAG(struct_, field_.verbose, 'v', "verbose",                                                 \
+                    "list the assumed values that the result rests on"),                                     \
+        OPTION_FLAG(struct_, field_.quiet, 'q', "quiet", "print neither summary nor progress"),              \
+        OPTION_WORD(struct_, field_.queue, 0, "queue", NULL, queue_kind_words,                               \
+                    "how pending events are kept", .for_tests = true),                                       \
+        OPTION_FLAG(struct_, field_.reverse_phases, 0, "reverse-phases",                                     \
+                    "play the events of an instant backwards", .for_tests = true)
+
+// Refuses options that speak of an output when there is none.
+bool command_check_output(const play_options *options, sim_error *error);
+run_options command_play_options(const command_call *call, const play_options *options,
+                                 const char *scenario_path);
+
 // ---- parts of answers
 
 // "llama3-8b on 8 x h100-sxm (dgx-h100)", "data 8, zero-1, recompute none, 64 micro-batches of 1 x 8192 tokens, bf16"
