@@ -2,6 +2,7 @@
 #include "models/world.h"
 #include "models/cluster_fabric.h"
 #include "models/network/fluid_network.h"
+#include "models/network/routing.h"
 #include "sim/array.h"
 #include "sim/words.h"
 #include <math.h>
@@ -164,7 +165,7 @@ static double longest_communication_s(const world *w)
         link_s = fmax(link_s, units_s_from_ps(link->delay_ps));
         slowest_Bps = fmin(slowest_Bps, (double)link->rate_mBps / 1000.0);
     }
-    const double steps = 2.0 * w->lanes.sizes.data, longest_path = 4.0; // links: GPU, NIC, switch, NIC, GPU
+    const double steps = 2.0 * w->lanes.sizes.data, longest_path = route_longest(w->fabric); // in links
     for (uint32_t i = 0; i < w->program.collectives.count; i++)
         sum_s += base_s + steps * (hop_s + longest_path * link_s) +
                  2.0 * (double)w->program.collectives.items[i].bytes / payload_ratio / slowest_Bps;

@@ -39,7 +39,7 @@ static uint32_t change_rails(const topology *t, path_end *from, uint32_t rail, u
         from->gpu = t->nics.items[node->nic_base + from->nic].gpu;
         links += route_gpu_nic(t, node, from->gpu, from->nic, false, path);
     }
-    links += route_domain(t, node, from->gpu, node, there, path + links);
+    links += route_domain(node, from->gpu, node, there, path + links);
     from->gpu = there;
     from->nic = rail;
     return links;
@@ -79,7 +79,7 @@ static uint32_t route_network(const topology *t, const fabric_state *state, path
 static uint32_t route_ends(const topology *t, const fabric_state *state, const path_end *from,
                            const path_end *to, uint32_t queue_pair, uint32_t *path)
 {
-    if (one_domain(from, to)) return route_domain(t, from->node, from->gpu, to->node, to->gpu, path);
+    if (one_domain(from, to)) return route_domain(from->node, from->gpu, to->node, to->gpu, path);
     const bool mixed = (from->gpu == NO_ID) != (to->gpu == NO_ID);
     if (mixed && from->node == to->node) {
         const bool to_nic = to->gpu == NO_ID;
@@ -101,6 +101,32 @@ uint32_t route_find(const topology *t, const fabric_state *state, vertex_id from
     for (uint32_t i = 0; i < links; i++)
         if (path[i] < t->links.count && state->avoided[path[i]]) return ROUTE_NONE;
     return links;
+}
+
+// The most links between two GPUs of a node, and between a GPU and a NIC of it: through a PCIe tree up to a switch, a socket,
+// another socket and down again, else over the hub, and straight to the NIC.
+static uint32_t longest_inside(const topology *t, bool to_nic)
+{
+    uint32_t most = 0;
+    for (node_id n = 0; n < t->nodes.count; n++) {
+        const topology_node *node = &t->nodes.items[n];
+        const bool tree = node->sockets > 0 && (to_nic || node->scale_up == WIRING_HOST);
+        const uint32_t links = tree ? 5 : to_nic ? 1 : 2;
+        if (links > most) most = links;
+    }
+    return most;
+}
+
+uint32_t route_longest(const topology *t)
+{
+    const uint32_t inside = longest_inside(t, false), ends = 2 * longest_inside(t, true);
+    uint32_t longest = 0;
+    switch (t->shape) {
+    case SHAPE_NO_NETWORK: return inside;
+    case SHAPE_TREE: longest = ends + 2 * t->tree.levels; break;
+    case SHAPE_LIST: longest = ends + LIST_HOPS_MAX + 2; break;
+    }
+    return t->rails_apart ? longest + inside : longest;
 }
 
 uint32_t topology_route(const topology *t, vertex_id from, vertex_id to, uint32_t path[TOPOLOGY_PATH_MAX])

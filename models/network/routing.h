@@ -27,3 +27,5 @@
 // Ids of links and bundles; their count, 0 when from == to, ROUTE_NONE when nothing leads there. state NULL: all links up.
 uint32_t route_find(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
                     uint32_t queue_pair, uint32_t path[TOPOLOGY_PATH_MAX]);
+// No path between two GPUs has more links; a bundle counts as one.
+uint32_t route_longest(const topology *t);

@@ -38,8 +38,8 @@ static inline bool routing_avoids(const fabric_state *state, link_id l)
 }
 
 // routing_node.c: inside a node; counts, nothing is avoided.
-uint32_t route_domain(const topology *t, const topology_node *from, uint32_t from_gpu,
-                      const topology_node *to, uint32_t to_gpu, uint32_t *path);
+uint32_t route_domain(const topology_node *from, uint32_t from_gpu, const topology_node *to, uint32_t to_gpu,
+                      uint32_t *path);
 // Between a GPU and a NIC of its node; 0: no links inside the node lead there.
 uint32_t route_gpu_nic(const topology *t, const topology_node *node, uint32_t gpu, uint32_t nic, bool to_nic,
                        uint32_t *path);

@@ -45,10 +45,9 @@ static uint32_t route_pcie(const topology_node *node, pcie_device from, pcie_dev
     return links;
 }
 
-uint32_t route_domain(const topology *t, const topology_node *from, uint32_t from_gpu,
-                      const topology_node *to, uint32_t to_gpu, uint32_t *path)
+uint32_t route_domain(const topology_node *from, uint32_t from_gpu, const topology_node *to, uint32_t to_gpu,
+                      uint32_t *path)
 {
-    (void)t;
     if (from == to && from_gpu == to_gpu) return 0;
     switch (from->scale_up) {
     case WIRING_NONE: break; // topology_check() refuses several GPUs without links between them

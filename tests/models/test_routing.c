@@ -251,10 +251,13 @@ static void every_path_is_one(void **state)
         for (vertex_id from = 0; from < topology_vertex_count(t); from++)
             for (vertex_id to = 0; to < topology_vertex_count(t); to++) {
                 if (!is_end(t, from) || !is_end(t, to)) continue;
+                const bool gpus = topology_vertex_at(t, from)->kind == VERTEX_GPU &&
+                                  topology_vertex_at(t, to)->kind == VERTEX_GPU;
                 for (uint32_t q = 0; q < 3; q++) {
                     uint32_t path[TOPOLOGY_PATH_MAX], links[TOPOLOGY_PATH_MAX];
                     const uint32_t count = route_find(t, NULL, from, to, q, path);
                     assert_true(count <= TOPOLOGY_PATH_MAX);
+                    assert_true(!gpus || count <= route_longest(t));
                     assert_true((count == 0) == (from == to));
                     expand(t, from, path, count, links);
                     if (listed) { // leaves pass on from one to another
@@ -775,6 +778,18 @@ static void facts_of_a_tree_path(void **state)
     arena_destroy(a);
 }
 
+// The longest paths of some fabrics of named_cases are there link by link; the others follow from them.
+static void longest_paths_are_as_by_hand(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    assert_int_equal(route_longest(rails_apart(a, ROUTING_STATIC)), 6); // over NVLink to another rail
+    assert_int_equal(route_longest(two_tiers_of_rails(a, ROUTING_STATIC)),
+                     6); // GPU, NIC, leaf, spine and down
+    assert_int_equal(route_longest(racks(a, ROUTING_STATIC)), 6);
+    arena_destroy(a);
+}
+
 int main(void)
 {
     enum {
@@ -784,7 +799,7 @@ int main(void)
         N = ARRAY_COUNT(named_cases),
         R = ARRAY_COUNT(permutation_cases)
     };
-    struct CMUnitTest tests[2 * F + D + S + N + R + 5];
+    struct CMUnitTest tests[2 * F + D + S + N + R + 6];
     size_t n = 0;
     for (size_t i = 0; i < F; i++) {
         tests[n++] = (struct CMUnitTest){ fabrics[i].name, every_path_is_one, NULL, NULL,
@@ -809,6 +824,7 @@ int main(void)
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_next_port_is_taken);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(nodes_have_one_way);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(facts_of_a_tree_path);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(longest_paths_are_as_by_hand);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("routing", tests, NULL, NULL);
 }

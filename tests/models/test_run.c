@@ -399,7 +399,7 @@ static const struct refusal refusals[] = {
       "step simulation may run\n"
       "    1 | run.steps=1000000000\n"
       "      |     ^\n"
-      "  hint: steps: 7938530\n" },
+      "  hint: steps: 7938972\n" },
     { "rates that no clock holds", TINY,
       "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.001 B/s } }", "run.db", SIM_EXIT_INPUT,
       "s.yaml:6:8: error: 2 steps of up to 21710 d are more than the 53 days that the clock of a step "
