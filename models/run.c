@@ -79,25 +79,17 @@ static const char *describe_plan(run_context *c)
 static void write_run(run_context *c, const char *resolved)
 {
     const scenario *s = c->scenario;
-    tables_write_run(c->tables, &(row_run){ .run_id = 1,
-                                            .state = run_state_words[RUN_RUNNING],
-                                            .kind = "step",
-                                            .version = WINDTUNNEL_VERSION,
-                                            .scenario = s->file,
-                                            .scenario_text = s->document.text,
-                                            .resolved = resolved,
-                                            .seed = s->run.seed,
-                                            .trace_level = trace_level_words[s->run.trace],
-                                            .engine = network_engine_words[s->network.engine],
-                                            .fold = s->run.fold == FOLD_NODE ? "node" : "none",
-                                            .model = s->model.name,
-                                            .plan = describe_plan(c),
-                                            .nodes = s->cluster.nodes,
-                                            .gpus = scenario_gpus(s),
-                                            .jobs = 1,
-                                            .ranks = s->plan.gpus,
-                                            .lanes = c->world->lanes.count,
-                                            .steps = s->run.steps });
+    row_run row = run_output_row(s, "step", resolved);
+    row.fold = s->run.fold == FOLD_NODE ? "node" : "none";
+    row.model = s->model.name;
+    row.plan = describe_plan(c);
+    row.nodes = s->cluster.nodes;
+    row.gpus = scenario_gpus(s);
+    row.jobs = 1;
+    row.ranks = s->plan.gpus;
+    row.lanes = c->world->lanes.count;
+    row.steps = s->run.steps;
+    tables_write_run(c->tables, &row);
     recorder_write_env(c->tables, c->options->arguments);
 }
 

@@ -39,6 +39,20 @@ trace *run_output_open(arena *a, const run_options *o, const scenario *s, const 
     return *resolved ? trace_open(a, &options, error) : NULL;
 }
 
+row_run run_output_row(const scenario *s, const char *kind, const char *resolved)
+{
+    return (row_run){ .run_id = 1,
+                      .state = run_state_words[RUN_RUNNING],
+                      .kind = kind,
+                      .version = WINDTUNNEL_VERSION,
+                      .scenario = s->file,
+                      .scenario_text = s->document.text,
+                      .resolved = resolved,
+                      .seed = s->run.seed,
+                      .trace_level = trace_level_words[s->run.trace],
+                      .engine = network_engine_words[s->network.engine] };
+}
+
 bool run_output_close(tables *t, trace **database, run_result *r, sim_error *error)
 {
     trace *closing = *database;

@@ -8,6 +8,9 @@
 // written, would be very large.
 trace *run_output_open(arena *a, const run_options *options, const scenario *s,
                        const trace_estimate *estimate, const char **resolved, sim_error *error);
+// The row of a run that goes on, with what follows from any scenario. kind: "step", "traffic"; resolved: the scenario written
+// out.
+row_run run_output_row(const scenario *s, const char *kind, const char *resolved);
 // Writes how the run ended and closes; *database, which may be NULL, is NULL then. False: the database could not be completed;
 // the run counts as failed, and error says so unless it already says something.
 bool run_output_close(tables *t, trace **database, run_result *result, sim_error *error);

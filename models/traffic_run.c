@@ -187,20 +187,11 @@ static trace_estimate estimate_rows(const traffic_context *c)
 
 static void write_run(traffic_context *c, const char *resolved)
 {
-    const scenario *s = c->scenario;
-    tables_write_run(c->tables, &(row_run){ .run_id = 1,
-                                            .state = run_state_words[RUN_RUNNING],
-                                            .kind = "traffic",
-                                            .version = WINDTUNNEL_VERSION,
-                                            .scenario = s->file,
-                                            .scenario_text = s->document.text,
-                                            .resolved = resolved,
-                                            .seed = s->run.seed,
-                                            .trace_level = trace_level_words[s->run.trace],
-                                            .engine = network_engine_words[s->network.engine],
-                                            .fold = "none",
-                                            .nodes = topology_node_count(c->result->fabric),
-                                            .gpus = topology_gpu_count(c->result->fabric) });
+    row_run row = run_output_row(c->scenario, "traffic", resolved);
+    row.fold = "none";
+    row.nodes = topology_node_count(c->result->fabric);
+    row.gpus = topology_gpu_count(c->result->fabric);
+    tables_write_run(c->tables, &row);
     recorder_write_env(c->tables, c->options->run.arguments);
 }
 
