@@ -78,18 +78,6 @@ static const bind_row binds[] = {
     BIND_END,
 };
 
-static void check_error(const sim_error *error)
-{
-    SIM_ASSERT(error->exit_code == SIM_EXIT_INPUT && error->message[0]);
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = os_open_memory(&text, &length);
-    SIM_ASSERT(out);
-    sim_error_print(error, out);
-    SIM_ASSERT(fclose(out) == 0 && length > 0);
-    free(text);
-}
-
 typedef struct measure {
     uint32_t nodes, height;
 } measure;
@@ -147,7 +135,7 @@ static void try_bind(arena *a, const document *doc)
     if (bind_read(r, binds, doc->root, "", &s, &error))
         check_round_trip(a, r, &s);
     else
-        check_error(&error);
+        fuzz_check_error(&error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -161,11 +149,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (document_parse(a, "fuzz", (const char *)data, length, NULL, &doc, &error)) {
         walk(doc.root, 1);
         const char *argument = zero ? arena_text_n(a, (const char *)zero + 1, size - length - 1) : NULL;
-        if (argument && !document_set(a, &doc, argument, &error)) check_error(&error);
+        if (argument && !document_set(a, &doc, argument, &error)) fuzz_check_error(&error);
         if (argument) walk(doc.root, 1);
         try_bind(a, &doc);
     } else {
-        check_error(&error);
+        fuzz_check_error(&error);
     }
     arena_destroy(a);
     return 0;

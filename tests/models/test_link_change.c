@@ -29,9 +29,7 @@ static const topology *hosts_of_two(arena *a, uint32_t hosts)
 static bool parse(arena *a, const topology *t, link_change_kind kind, const char *text,
                   link_change_array *out, sim_error *error)
 {
-    const sim_place place = {
-        .file = "--link", .line = 1, .column = 1, .text = text, .text_length = strlen(text)
-    };
+    const sim_place place = sim_place_of_option("--link", text);
     return link_change_parse(a, t, kind, text, &place, out, error);
 }
 

@@ -23,19 +23,11 @@ typedef struct bench {
     sim_error error;
 } bench;
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void prepare(bench *b, const scratch_folder *place, const char *text)
 {
     memset(b, 0, sizeof *b);
     snprintf(b->catalogue, sizeof b->catalogue, "%s/models/catalogue", place->before);
-    if (text) write_text("s.yaml", text);
+    if (text) scratch_write("s.yaml", text);
     b->options = (run_options){ .scenario_path = "s.yaml", .catalogue_path = b->catalogue };
 }
 

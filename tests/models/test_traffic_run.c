@@ -18,19 +18,11 @@ typedef struct bench {
     sim_error error;
 } bench;
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void prepare(bench *b, const scratch_folder *place, const char *text)
 {
     memset(b, 0, sizeof *b);
     snprintf(b->catalogue, sizeof b->catalogue, "%s/models/catalogue", place->before);
-    write_text("s.yaml", text);
+    scratch_write("s.yaml", text);
     b->options.run = (run_options){ .scenario_path = "s.yaml", .catalogue_path = b->catalogue };
     b->options.pattern = (pattern_def){ PATTERN_PERM, 9173641, 1, 42 };
 }
@@ -175,7 +167,7 @@ static void resolved_scenario_gives_the_same_digest(void **state)
     assert_true(execute(&b));
     const uint64_t digest = b.result.run.digest;
     traffic_run_free(&b.result);
-    write_text("again.yaml", query("run.db", "SELECT resolved FROM run"));
+    scratch_write("again.yaml", query("run.db", "SELECT resolved FROM run"));
     b.options.run.scenario_path = "again.yaml";
     b.options.run.output_path = NULL;
     assert_true(execute(&b));
@@ -228,7 +220,7 @@ static void nothing_known_is_said_so(void **state)
     for (int i = 0; i < 3000; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%d,%d,%d,1000000000\n", i, i % 16,
                                  (i + 5) % 16);
-    write_text("flows.csv", text);
+    scratch_write("flows.csv", text);
     b.options.flows_path = "flows.csv";
     b.options.progress = never;
     assert_true(execute(&b));
@@ -250,7 +242,7 @@ static void flows_of_no_time(void **state)
     prepare(&b, *state, CLUSTER);
     static const char *const sets[] = { "cluster.fabric.cable='0 m'",
                                         "cluster.fabric.switch={base: qm8790, delay: 0 ns}" };
-    write_text("flows.csv", "start_ns,src,dst,bytes\n0,0,1,0\n");
+    scratch_write("flows.csv", "start_ns,src,dst,bytes\n0,0,1,0\n");
     b.options.flows_path = "flows.csv";
     b.options.run.sets = sets;
     b.options.run.set_count = ARRAY_COUNT(sets);
@@ -286,7 +278,7 @@ static void memory_may_end_at_any_time(void **state)
 {
     bench b;
     prepare(&b, *state, CLUSTER);
-    write_text("flows.csv", "start_ns,src,dst,bytes\n0,0,1,7\n10,2,3,7\n");
+    scratch_write("flows.csv", "start_ns,src,dst,bytes\n0,0,1,7\n10,2,3,7\n");
     b.options.flows_path = "flows.csv";
     uint64_t last = 1;
     while (!survives(&b, last))
