@@ -8,6 +8,8 @@
 #include "models/training/llm.h"
 #include "sim/array.h"
 
+#define GIB 1073741824.0
+
 static const char *const directory = "models/catalogue"; // tests run in the root of the source tree
 
 typedef union any_part {
@@ -103,12 +105,47 @@ static void every_number_has_a_source_and_a_grade(void **state)
 static void nodes_hold_together(void **state)
 {
     (void)state;
-    static const char *const names[] = { "dgx-h100", "dgx-a100", "a100-4x", "rtx4090-4x" };
-    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+    arena *a = arena_create("nodes");
+    const catalogue c = { directory };
+    const char **names;
+    const int count = catalogue_names(a, &c, "nodes", &names);
+    assert_true(count >= 8);
+    for (int i = 0; i < count; i++) {
         entry e;
         sim_error error = { 0 };
         read_entry(&e, folder_named("nodes"), names[i]);
         assert_true(node_complete(&e.part.node, e.reader, &error));
+        arena_destroy(e.arena);
+    }
+    arena_destroy(a);
+}
+
+// What the data sheets say of a whole node: TFLOP/s in 16 bit, memory of its GPUs, rate of its memory, rate of its links.
+struct node_case {
+    const char *name;
+    double dense_flops, memory_bytes, memory_rate_Bps, scale_up_rate_Bps, nic_rate_Bps;
+};
+static const struct node_case node_cases[] = {
+    { "dgx-2", 2.0e15, 512 * GIB, 14.4e12, 2.4e12, 100e9 },
+    { "dgx-a100-40gb", 2.496e15, 320 * GIB, 12.44e12, 2.4e12, 200e9 },
+    { "dgx-a100", 2.496e15, 640 * GIB, 16.312e12, 2.4e12, 200e9 },
+    { "dgx-h100", 7.9152e15, 640 * GIB, 26.8e12, 3.6e12, 400e9 },
+    { "dgx-h200", 7.9152e15, 1128 * GIB, 38.4e12, 3.6e12, 400e9 },
+    { "dgx-b200", 18e15, 1440 * GIB, 64e12, 7.2e12, 400e9 },
+};
+static void nodes_add_up_to_their_data_sheets(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(node_cases); i++) {
+        const struct node_case *c = &node_cases[i];
+        entry e;
+        read_entry(&e, folder_named("nodes"), c->name);
+        const node_def *n = &e.part.node;
+        assert_near(n->gpus * n->gpu.peak_flops[DTYPE_FP16], c->dense_flops, 1e-9);
+        assert_near(n->gpus * (double)n->gpu.memory_bytes, c->memory_bytes, 1e-9);
+        assert_near(n->gpus * n->gpu.memory_rate_Bps, c->memory_rate_Bps, 1e-9);
+        assert_near(n->gpus * n->scale_up.rate_Bps, c->scale_up_rate_Bps, 1e-9);
+        assert_near(8.0 * n->nic.rate_Bps, c->nic_rate_Bps, 1e-9);
         arena_destroy(e.arena);
     }
 }
@@ -116,12 +153,20 @@ static void nodes_hold_together(void **state)
 // A product of 5.5e11 FLOP, of the size of a layer's, takes FLOP / (peak x share x clock) + overhead.
 struct product_case {
     const char *gpu;
+    dtype type;
     double share, clock_ratio, peak_flops, overhead_s;
 };
 static const struct product_case product_cases[] = {
-    { "a100-sxm-80gb", 0.743, 1.0, 312e12, 2.62e-6 },
-    { "h100-sxm", 0.745, 0.88, 989.4e12, 2.43e-6 },
-    { "rtx-4090", 0.743, 1.0, 165.2e12, 2.62e-6 },
+    { "a100-sxm-80gb", DTYPE_BF16, 0.743, 1.0, 312e12, 2.62e-6 },
+    { "a100-sxm-40gb", DTYPE_BF16, 0.743, 1.0, 312e12, 2.62e-6 },
+    { "h100-sxm", DTYPE_BF16, 0.745, 0.88, 989.4e12, 2.43e-6 },
+    { "h200-sxm", DTYPE_BF16, 0.785, 0.88, 989.4e12, 2.43e-6 },
+    { "b200-sxm", DTYPE_BF16, 0.661, 0.907, 2250e12, 2.43e-6 },
+    { "rtx-4090", DTYPE_BF16, 0.743, 1.0, 165.2e12, 2.62e-6 },
+    // Between the points (2.20e11, 0.743) and (7.17e11, 0.750): 0.743 + 0.007 ln(5.5 / 2.20) / ln(7.17 / 2.20)
+    { "v100-sxm2-32gb", DTYPE_FP16, 0.748428960, 1.0, 125e12, 2.62e-6 },
+    // Between the points (4.20e11, 0.745) and (1.26e12, 0.718): 0.745 - 0.027 ln(5.5 / 4.20) / ln(12.6 / 4.20)
+    { "h100-pcie", DTYPE_BF16, 0.738372624, 0.74, 756e12, 2.43e-6 },
 };
 static void products_take_what_was_measured(void **state)
 {
@@ -132,7 +177,7 @@ static void products_take_what_was_measured(void **state)
         read_entry(&e, folder_named("gpus"), c->gpu);
         const roofline *r = roofline_create(e.arena, &e.part.gpu);
         const kernel_shape kernel = { .class = KERNEL_MATMUL,
-                                      .type = DTYPE_BF16,
+                                      .type = c->type,
                                       .batch = 1,
                                       .m = 5500,
                                       .n = 10000,
@@ -151,12 +196,33 @@ static void products_take_what_was_measured(void **state)
 struct model_case {
     const char *name;
     double parameters; // published
+    double within;     // share, or what the published figure is rounded to
 };
 static const struct model_case model_cases[] = {
-    { "llama3-8b", 8.03e9 },
-    { "llama3-70b", 70.6e9 },
-    { "gpt2-1.5b", 1.558e9 },
-    { "gpt3-2.7b", 2.65e9 },
+    { "llama2-7b", 6.74e9, 0.005 },
+    { "llama2-13b", 13.0e9, 0.005 },
+    { "llama2-70b", 69.0e9, 0.005 },
+    { "llama3-8b", 8.03e9, 0.005 },
+    { "llama3-70b", 70.6e9, 0.005 },
+    { "llama3.1-8b", 8.03e9, 0.005 },
+    { "llama3.1-70b", 70.6e9, 0.005 },
+    { "llama3.1-405b", 405e9, 0.005 },
+    { "gpt2-1.5b", 1.558e9, 0.005 },
+    { "gpt3-2.7b", 2.65e9, 0.005 },
+    { "gpt3-175b", 174.6e9, 0.005 },
+    { "opt-175b", 175e9, 0.005 },
+    { "bloom-176b", 176.247e9, 0.005 },
+    // Table 1 of Narayanan et al. 2021 gives billions to one decimal.
+    { "megatron-1.7b", 1.7e9, 0.05 / 1.7 },
+    { "megatron-3.6b", 3.6e9, 0.05 / 3.6 },
+    { "megatron-7.5b", 7.5e9, 0.05 / 7.5 },
+    { "megatron-18.4b", 18.4e9, 0.05 / 18.4 },
+    { "megatron-39.1b", 39.1e9, 0.05 / 39.1 },
+    { "megatron-76.1b", 76.1e9, 0.05 / 76.1 },
+    { "megatron-145.6b", 145.6e9, 0.05 / 145.6 },
+    { "megatron-310.1b", 310.1e9, 0.05 / 310.1 },
+    { "megatron-529.6b", 529.6e9, 0.05 / 529.6 },
+    { "megatron-1t", 1008.0e9, 0.05 / 1008.0 },
 };
 static void models_have_their_published_size(void **state)
 {
@@ -166,7 +232,7 @@ static void models_have_their_published_size(void **state)
         sim_error error = { 0 };
         read_entry(&e, folder_named("llms"), model_cases[i].name);
         assert_true(llm_complete(&e.part.llm, e.reader, &error));
-        assert_near((double)llm_parameters(&e.part.llm), model_cases[i].parameters, 0.005);
+        assert_near((double)llm_parameters(&e.part.llm), model_cases[i].parameters, model_cases[i].within);
         arena_destroy(e.arena);
     }
 }
@@ -174,10 +240,11 @@ static void models_have_their_published_size(void **state)
 int main(void)
 {
     enum { ROWS = ARRAY_COUNT(folders) };
-    struct CMUnitTest tests[ROWS + 3] = {
+    struct CMUnitTest tests[ROWS + 4] = {
         [ROWS] = cmocka_unit_test(nodes_hold_together),
         [ROWS + 1] = cmocka_unit_test(products_take_what_was_measured),
         [ROWS + 2] = cmocka_unit_test(models_have_their_published_size),
+        [ROWS + 3] = cmocka_unit_test(nodes_add_up_to_their_data_sheets),
     };
     for (size_t i = 0; i < ROWS; i++)
         tests[i] = (struct CMUnitTest){ .name = folders[i].folder,
