@@ -28,8 +28,9 @@ typedef struct folder {
 static const char *describe_gpu(arena *a, const part *p)
 {
     const gpu_def *g = &p->gpu;
-    return arena_format(a, "%s bf16, %s at %s, %s", output_number(a, UNIT_FLOPS, g->peak_flops[DTYPE_BF16]),
-                        output_bytes(a, (double)g->memory_bytes),
+    const dtype type = g->peak_flops[DTYPE_BF16] > 0.0 ? DTYPE_BF16 : DTYPE_FP16; // before Ampere: no bf16
+    return arena_format(a, "%s %s, %s at %s, %s", output_number(a, UNIT_FLOPS, g->peak_flops[type]),
+                        dtype_words[type], output_bytes(a, (double)g->memory_bytes),
                         output_number(a, UNIT_RATE, g->memory_rate_Bps),
                         output_number(a, UNIT_POWER, g->power_W));
 }

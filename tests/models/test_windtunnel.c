@@ -184,11 +184,12 @@ static void a_scenario_that_is_refused_is_not_loaded(void **state)
     assert_null(windtunnel_load("s.yaml", catalogue_of(*state), NULL));
     assert_null(windtunnel_load("s.yaml", catalogue_of(*state), &error));
     assert_int_equal(error.exit_code, 2);
-    assert_string_equal(error.text, "s.yaml:1:18: error: unknown node \"dgx-h101\"\n"
-                                    "    1 | cluster: { node: dgx-h101 }\n"
-                                    "      |                  ^\n"
-                                    "  hint: did you mean \"dgx-h100\"? nodes: a100-4x, dgx-a100, dgx-h100, "
-                                    "rtx4090-4x\n");
+    assert_string_equal(error.text,
+                        "s.yaml:1:18: error: unknown node \"dgx-h101\"\n"
+                        "    1 | cluster: { node: dgx-h101 }\n"
+                        "      |                  ^\n"
+                        "  hint: did you mean \"dgx-h100\"? nodes: a100-4x, dgx-2, dgx-a100-40gb, "
+                        "dgx-a100, dgx-b200, dgx-h100, dgx-h200, rtx4090-4x\n");
     windtunnel_free(NULL);
 }
 
