@@ -52,11 +52,11 @@ static uint32_t route_nics(const topology *t, const fabric_state *state, const p
     if (key.from == key.to) return 0;
     if (t->policy.routing == ROUTING_ECMP) key.hash = routing_hash(&t->policy, key.from, key.to, queue_pair);
     switch (t->shape) {
-    case SHAPE_NO_NETWORK: break;
+    case SHAPE_NO_NETWORK: break; // route_without_network() has its paths
     case SHAPE_TREE: return route_tree(t, state, &key, path);
     case SHAPE_LIST: return route_list(t, state, &key, path);
     }
-    SIM_ASSERT(false); // topology_check() refuses nodes that nothing joins
+    SIM_ASSERT(false);
     return ROUTE_NONE;
 }
 
@@ -76,6 +76,28 @@ static uint32_t route_network(const topology *t, const fabric_state *state, path
     return links;
 }
 
+// The GPU at which an end meets others: itself, or the first that a NIC serves. NO_ID: none.
+static uint32_t gpu_of(const topology *t, const path_end *end)
+{
+    return end->gpu != NO_ID ? end->gpu : t->nics.items[end->node->nic_base + end->nic].gpu;
+}
+
+// No switch joins the NICs: they meet in the PCIe tree of their node, else over their GPUs and the links between these.
+static uint32_t route_without_network(const topology *t, const path_end *from, const path_end *to,
+                                      uint32_t *path)
+{
+    if (from->node == to->node && from->node->sockets > 0)
+        return route_nic_nic(from->node, from->nic, to->nic, path);
+    const path_end a = { .node = from->node, .gpu = gpu_of(t, from), .nic = from->nic },
+                   b = { .node = to->node, .gpu = gpu_of(t, to), .nic = to->nic };
+    if (!one_domain(&a, &b)) return ROUTE_NONE;
+    uint32_t links = 0;
+    if (from->gpu == NO_ID) links = route_gpu_nic(t, a.node, a.gpu, a.nic, false, path);
+    links += route_domain(a.node, a.gpu, b.node, b.gpu, path + links);
+    if (to->gpu == NO_ID) links += route_gpu_nic(t, b.node, b.gpu, b.nic, true, path + links);
+    return links;
+}
+
 static uint32_t route_ends(const topology *t, const fabric_state *state, const path_end *from,
                            const path_end *to, uint32_t queue_pair, uint32_t *path)
 {
@@ -87,6 +109,7 @@ static uint32_t route_ends(const topology *t, const fabric_state *state, const p
                                              to_nic ? to->nic : from->nic, to_nic, path);
         if (links > 0) return links;
     }
+    if (t->shape == SHAPE_NO_NETWORK) return route_without_network(t, from, to, path);
     return route_network(t, state, *from, *to, queue_pair, path);
 }
 

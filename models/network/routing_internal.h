@@ -43,6 +43,8 @@ uint32_t route_domain(const topology_node *from, uint32_t from_gpu, const topolo
 // Between a GPU and a NIC of its node; 0: no links inside the node lead there.
 uint32_t route_gpu_nic(const topology *t, const topology_node *node, uint32_t gpu, uint32_t nic, bool to_nic,
                        uint32_t *path);
+// Between two NICs of a node with a PCIe tree.
+uint32_t route_nic_nic(const topology_node *node, uint32_t from, uint32_t to, uint32_t *path);
 // routing_tree.c, routing_list.c: between two NICs, not the same; ROUTE_NONE.
 uint32_t route_tree(const topology *t, const fabric_state *state, const route_key *key, uint32_t *path);
 uint32_t route_list(const topology *t, const fabric_state *state, const route_key *key, uint32_t *path);

@@ -85,3 +85,9 @@ uint32_t route_gpu_nic(const topology *t, const topology_node *node, uint32_t gp
     path[0] = own->nic_links + 2 * (nic - own->nic) + !to_nic;
     return 1;
 }
+
+uint32_t route_nic_nic(const topology_node *node, uint32_t from, uint32_t to, uint32_t *path)
+{
+    return route_pcie(node, device_of(node, false, from), device_of(node, false, to), node->through_host,
+                      path);
+}

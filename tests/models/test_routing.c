@@ -164,6 +164,71 @@ static const topology *cables(arena *a, routing_kind routing)
     return fabrics_seal(t, topology_add_cables(t, list, ARRAY_COUNT(list), NULL, &error), &error);
 }
 
+// ---- nodes that no network joins: their NICs still are ends
+
+static const topology *alone(arena *a, uint32_t nodes, const node_wiring *wiring)
+{
+    sim_error error = { 0 };
+    return fabrics_seal(fabrics_nodes(a, nodes, wiring), true, &error);
+}
+
+static const topology *node_alone(arena *a, routing_kind routing)
+{
+    (void)routing;
+    const node_wiring wiring = fabrics_gpu_node(8);
+    return alone(a, 1, &wiring);
+}
+
+static const topology *rack_alone(arena *a, routing_kind routing)
+{
+    (void)routing;
+    sim_error error = { 0 };
+    topology *t = topology_create(a);
+    node_wiring wiring = fabrics_gpu_node(4);
+    wiring.opens_domain = true;
+    topology_add_node(t, &wiring);
+    wiring.opens_domain = false;
+    wiring.joins_domain = true;
+    topology_add_node(t, &wiring);
+    return fabrics_seal(t, true, &error);
+}
+
+static const topology *mesh_alone(arena *a, routing_kind routing)
+{
+    (void)routing;
+    node_wiring wiring = fabrics_gpu_node(4);
+    wiring.scale_up = WIRING_MESH;
+    return alone(a, 1, &wiring);
+}
+
+static const topology *host_alone(arena *a, routing_kind routing)
+{
+    (void)routing;
+    node_wiring wiring = fabrics_gpu_node(8);
+    wiring.scale_up = WIRING_HOST;
+    return alone(a, 1, &wiring);
+}
+
+static const topology *pcie_alone(arena *a, routing_kind routing)
+{
+    (void)routing;
+    const node_wiring wiring = pcie_node(false);
+    return alone(a, 1, &wiring);
+}
+
+static const topology *one_gpu_alone(arena *a, routing_kind routing)
+{
+    (void)routing;
+    static const uint32_t first[] = { 0 }, count[] = { 3 };
+    const node_wiring wiring = { .gpus = 1,
+                                 .nics = 3,
+                                 .scale_up = WIRING_NONE,
+                                 .nic_pcie_rate_mBps = UINT64_C(53100000000000),
+                                 .nic_of_gpu = first,
+                                 .nics_of_gpu = count };
+    return alone(a, 1, &wiring);
+}
+
 typedef struct fabric_case {
     const char *name;
     const topology *(*build)(arena *a, routing_kind routing);
@@ -181,6 +246,12 @@ static const fabric_case fabrics[] = {
     { "racks of two trays", racks },
     { "PCIe trees", pcie_trees },
     { "a list of cables", cables },
+    { "one node, no network", node_alone },
+    { "a rack of two trays, no network", rack_alone },
+    { "a mesh, no network", mesh_alone },
+    { "GPUs behind the host, no network", host_alone },
+    { "a PCIe tree, no network", pcie_alone },
+    { "one GPU with three NICs, no network", one_gpu_alone },
 };
 
 // ---- what every path must be
@@ -324,7 +395,8 @@ static void failures_are_routed_around(void **state)
     for (routing_kind routing = ROUTING_STATIC; routing <= ROUTING_ECMP; routing++) {
         arena *a = arena_create("test");
         const topology *t = c->build(a, routing);
-        if (c->build == rails_apart) { // its paths cross nodes: the oracle does not
+        if (c->build == rails_apart || topology_count_kind(t, VERTEX_LEAF) == 0) {
+            // its paths cross nodes: the oracle does not
             arena_destroy(a);
             return;
         }
@@ -746,6 +818,17 @@ static const struct named_case named_cases[] = {
     // from leaf 1 to leaf 3 by leaf 0, leaf 2 or spine 0, in the order of their cables: 3 mod 3 = 0
     { "cables: by destination among equals", cables, ROUTING_STATIC, "1", "3", 0,
       "node 1 nic 0 > leaf 1 > leaf 0 > leaf 3 > node 3 nic 0" },
+    { "no network: from NIC to NIC over their GPUs", node_alone, ROUTING_STATIC, "node0/nic0", "node0/nic1",
+      0, "node 0 nic 0 > node 0 gpu 0 > node 0 nvswitch 0 > node 0 gpu 1 > node 0 nic 1" },
+    { "no network: from a GPU to the NIC of another", node_alone, ROUTING_STATIC, "gpu0", "node0/nic5", 0,
+      "node 0 gpu 0 > node 0 nvswitch 0 > node 0 gpu 5 > node 0 nic 5" },
+    { "no network: from a NIC to a GPU of another tray", rack_alone, ROUTING_STATIC, "node1/nic3",
+      "node0/gpu2", 0, "node 1 nic 3 > node 1 gpu 6 > nvswitch 0 > node 0 gpu 2" },
+    { "no network: two NICs of one GPU", one_gpu_alone, ROUTING_STATIC, "nic2", "nic0", 0,
+      "node 0 nic 2 > node 0 gpu 0 > node 0 nic 0" },
+    { "no network: NICs in the PCIe tree", pcie_alone, ROUTING_STATIC, "nic0", "nic1", 0,
+      "node 0 nic 0 > node 0 pcie-switch 0 > node 0 cpu 0 > node 0 cpu 1 > node 0 pcie-switch 1 > node 0 nic "
+      "1" },
     { "cables: the nearer of two leaves", cables, ROUTING_STATIC, "4", "1", 0,
       "node 4 nic 0 > leaf 1 > node 1 nic 0" },
 };
