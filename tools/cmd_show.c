@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// windtunnel show: what a scenario amounts to before it is played, and what the catalogue holds.
+// windtunnel show: what a scenario amounts to before it is played, how a pipeline is scheduled, what the catalogue holds.
+#include "models/training/schedule.h"
 #include "sim/words.h"
 #include "tools/show.h"
 
 typedef struct show_options {
     scenario_options scenario;
+    schedule_options schedule;
     bool dot;
 } show_options;
 
-static const option options[] = { SCENARIO_OPTIONS(show_options, scenario),
-                                  OPTION_FLAG(show_options, dot, 0, "dot",
-                                              "the fabric as text for Graphviz, to be drawn by dot"),
-                                  OPTION_END };
+enum { NOT_GIVEN = -1 };
+
+static const option options[] = {
+    SCENARIO_OPTIONS(show_options, scenario),
+    OPTION_FLAG(show_options, dot, 0, "dot", "the fabric as text for Graphviz, to be drawn by dot"),
+    OPTION_WORD(show_options, schedule.kind, 0, "schedule", "NAME", schedule_kind_words,
+                "which schedule is shown; 1f1b unless given"),
+    OPTION_TEXT(show_options, schedule.stages, 0, "stages", "P", "stages of the pipeline; 4 unless given"),
+    OPTION_TEXT(show_options, schedule.micro_batches, 0, "micro-batches", "M",
+                "micro-batches in a step; 8 unless given"),
+    OPTION_TEXT(show_options, schedule.virtual_stages, 0, "virtual-stages", "V",
+                "virtual stages in each, interleaved; 2 unless given"),
+    OPTION_END
+};
 
 typedef struct subject {
     const char *name;
@@ -20,9 +32,9 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-    { "memory", true, true, false, show_memory },         { "plan", true, true, false, show_plan },
-    { "fabric", true, false, false, show_fabric },        { "path", true, false, true, show_path },
-    { "catalogue", false, false, false, show_catalogue },
+    { "memory", true, true, false, show_memory },       { "plan", true, true, false, show_plan },
+    { "fabric", true, false, false, show_fabric },      { "path", true, false, true, show_path },
+    { "schedule", false, false, false, show_schedule }, { "catalogue", false, false, false, show_catalogue },
 };
 
 static const subject *find_subject(const text_list *words, sim_error *error)
@@ -55,6 +67,27 @@ static bool take_ends(text_list *words, show_request *request, sim_error *error)
     return true;
 }
 
+// What belongs to schedules alone is refused elsewhere, and the other way round: an option never does nothing.
+static bool check_schedule_options(const show_options *o, const subject *s, sim_error *error)
+{
+    const schedule_options *p = &o->schedule;
+    if (s->show != show_schedule) {
+        const char *name = p->kind != NOT_GIVEN ? "schedule"
+                           : p->stages          ? "stages"
+                           : p->micro_batches   ? "micro-batches"
+                           : p->virtual_stages  ? "virtual-stages"
+                                                : NULL;
+        if (!name) return true;
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with show schedule, not with show %s", name,
+                 s->name);
+        return sim_hint(error, "windtunnel show schedule --stages 4 --micro-batches 8");
+    }
+    if (!o->scenario.sets.count && !o->scenario.catalogue) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s is about a scenario, and a schedule has none",
+             o->scenario.sets.count ? "set" : "catalogue");
+    return sim_hint(error, "windtunnel show schedule --stages 4 --micro-batches 8");
+}
+
 static bool show(const command_call *call, const show_request *q, const subject *s, const text_list *rest,
                  sim_error *error)
 {
@@ -66,6 +99,12 @@ static bool show(const command_call *call, const show_request *q, const subject 
     if (request.dot && request.options->json)
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "--dot and --json are two forms of one answer") ||
                sim_hint(error, "leave one of them out");
+    if (s->show == show_schedule) {
+        if (rest->count == 0) return s->show(&request, error);
+        char shown[WORDS_SHOWN_SIZE];
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "one word too many: \"%s\"", words_show(shown, rest->items[0]));
+        return sim_hint(error, "a schedule has no scenario: windtunnel show schedule --schedule gpipe");
+    }
     if (!s->wants_scenario) {
         if (rest->count > 1) return command_one_word(call, rest, "an entry of the catalogue", error) != NULL;
         request.entry = rest->count ? rest->items[0] : NULL;
@@ -81,17 +120,21 @@ static bool show(const command_call *call, const show_request *q, const subject 
 
 static int run(const command_call *call)
 {
-    show_options o = { 0 };
+    show_options o = { .schedule.kind = NOT_GIVEN };
     text_list words;
     int exit_code;
     if (!command_parse(call, &o, &o.scenario.json, &words, &exit_code)) return exit_code;
     sim_error error = { 0 };
     run_result r = { 0 };
-    const show_request request = { .arena = call->arena, .options = &o.scenario, .result = &r, .dot = o.dot };
     const subject *s = find_subject(&words, &error);
+    const bool sound = s && check_schedule_options(&o, s, &error);
+    if (o.schedule.kind == NOT_GIVEN) o.schedule.kind = SCHEDULE_1F1B;
+    const show_request request = {
+        .arena = call->arena, .options = &o.scenario, .result = &r, .dot = o.dot, .schedule = &o.schedule
+    };
     const text_list rest = { .items = words.items + (s ? 1 : 0), .count = s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
-    if (!s || !show(call, &request, s, &rest, &error))
+    if (!sound || !show(call, &request, s, &rest, &error))
         exit_code = command_fail(call->arena, &error, o.scenario.json, &r);
     run_free(&r);
     return exit_code;
@@ -100,19 +143,26 @@ static int run(const command_call *call)
 const command command_show = {
     .name = "show",
     .usage = "memory|plan|fabric SCENARIO [options]\n       windtunnel show path SCENARIO A B [options]\n"
+             "       windtunnel show schedule [options]\n"
              "       windtunnel show catalogue [FOLDER/NAME] [options]",
-    .purpose = "Shows the memory, the plan, the fabric or a path of a scenario, or the catalogue of parts",
+    .purpose = "Shows the memory, the plan, the fabric or a path of a scenario, a schedule, or the catalogue "
+               "of parts",
     .explanation =
         "  memory     bytes on each GPU, by part\n"
         "  plan       groups of ranks, passes, kernels, buckets and predicted times of collectives\n"
         "  fabric     switches, NICs and links, bisection, and the path from the first GPU to the last\n"
         "  path       links between two ends, such as \"gpu 3\", \"node 2 nic 1\" or a host's number\n"
+        "  schedule   the order of passes in a pipeline, drawn, with its bubble and micro-batches in "
+        "flight;\n"
+        "             it has no scenario, for steps do not play pipelines in this version\n"
         "  catalogue  what parts there are; with FOLDER/NAME, the numbers of one and their sources\n",
     .examples =
         "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n"
         "  windtunnel show plan scenarios/llama3-8b-8xh100.yaml\n"
         "  windtunnel show fabric scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml --dot >fabric.dot\n"
         "  windtunnel show path scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml \"gpu 0\" \"node 1 gpu 5\"\n"
+        "  windtunnel show schedule --schedule interleaved-1f1b --stages 4 --micro-batches 8 "
+        "--virtual-stages 2\n"
         "  windtunnel show catalogue gpus/h100-sxm\n",
     .options = options,
     .run = run,

@@ -3,6 +3,11 @@
 #pragma once
 #include "tools/command.h"
 
+typedef struct schedule_options { // of a schedule; NULL: not given
+    int kind;                     // a schedule_kind
+    const char *stages, *micro_batches, *virtual_stages;
+} schedule_options;
+
 typedef struct show_request {
     arena *arena;
     const scenario_options *options;
@@ -10,10 +15,12 @@ typedef struct show_request {
     run_result *result;  // with the scenario, for the subjects that want one
     bool dot;            // the fabric as text for Graphviz
     const char *ends[2]; // of the path
+    const schedule_options *schedule;
 } show_request;
 
 bool show_memory(const show_request *q, sim_error *error);
 bool show_plan(const show_request *q, sim_error *error);
 bool show_path(const show_request *q, sim_error *error);
 bool show_fabric(const show_request *q, sim_error *error);
+bool show_schedule(const show_request *q, sim_error *error);
 bool show_catalogue(const show_request *q, sim_error *error);
