@@ -106,11 +106,9 @@ static char *draw_stage(const drawing *d, uint32_t stage, bool chunks)
 
 static void print_row(const char *label, const char *row, uint64_t from, uint64_t size)
 {
-    uint64_t length = strlen(row + from);
-    if (length > size) length = size;
-    while (length && row[from + length - 1] == ' ')
-        length--;
-    printf("%-*s%.*s\n", LABEL, label, (int)length, row + from);
+    while (size && row[from + size - 1] == ' ')
+        size--;
+    printf("%-*s%.*s\n", LABEL, label, (int)size, row + from);
 }
 
 static char *draw_time(const drawing *d)
@@ -133,7 +131,8 @@ static void print_drawing(const drawing *d)
     for (uint32_t i = 0; i < 2 * stages; i++)
         rows[i] = i % 2 && d->s->def.chunks == 1 ? NULL : draw_stage(d, i / 2, i % 2);
     for (uint64_t from = 0; from < d->times->total; from += d->per_line) {
-        const uint64_t at = from * d->unit, size = (uint64_t)d->per_line * d->unit;
+        const uint64_t left = d->times->total - from;
+        const uint64_t at = from * d->unit, size = d->unit * (left < d->per_line ? left : d->per_line);
         printf("\n");
         print_row("time", time, at, size);
         for (uint32_t i = 0; i < 2 * stages; i++)
