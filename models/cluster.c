@@ -95,7 +95,8 @@ static const bind_row fabric_binds[] = {
     BIND_ENUM(
         fabric_def, routing, "routing", routing_words, BIND_DEFAULT(ROUTING_STATIC, "static"),
         BIND_NOTE("static: by destination; ecmp: by a hash of source, destination and queue pair; adaptive: "
-                  "over all equal links")),
+                  "over all equal links, whose live ones count as if they matched: optimistic while some "
+                  "are down")),
     BIND_U32(fabric_def, queue_pairs, "queue_pairs", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_AT_MOST(1024), BIND_NOTE("of each connection; ecmp gives each a path of its own")),
     BIND_RATE(fabric_def, queue_pair_rate_Bps, "queue_pair_rate", BIND_DEFAULT(0.0, "0 B/s: as the links"),
@@ -103,7 +104,8 @@ static const bind_row fabric_binds[] = {
               BIND_NOTE("the most that one queue pair (one connection of TCP) carries")),
     BIND_TIME(fabric_def, reroute_ps, "reroute", BIND_DEFAULT(1.0, "1 s"), BIND_AT_LEAST(0),
               BIND_AT_MOST(3600), .words = never,
-              BIND_NOTE("from a link's failure until routes avoid it, or never")),
+              BIND_NOTE("from a link's failure until routes avoid it, or never; adaptive routing leaves out "
+                        "dead links between switches at once")),
     BIND_ENUM(
         fabric_def, transport, "transport", transport_choices, BIND_DEFAULT(0, "nic"),
         BIND_NOTE("headers beside the payload: of InfiniBand, RoCE or TCP; nic: as the NIC's payload_ratio")),

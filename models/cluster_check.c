@@ -160,9 +160,11 @@ static bool check_adaptive(const fabric_def *f, const bind_reader *r, sim_error 
     const switch_def *const boxes[] = { &f->network_switch, f->has.spine_switch ? &f->spine_switch : NULL };
     for (uint32_t i = 0; i < ARRAY_COUNT(boxes); i++) {
         if (!boxes[i] || boxes[i]->adaptive_ratio > 0.0) continue;
-        return REFUSE(f->routing, "%s%s%s has no adaptive routing",
-                      f->has.network_switch ? "switch \"" : "a fabric without switches",
-                      f->has.network_switch ? boxes[i]->name : "", f->has.network_switch ? "\"" : "") ||
+        if (!f->has.network_switch)
+            return REFUSE(f->routing,
+                          "adaptive routing is as good as \"switch\" says, and this fabric names none") ||
+                   sim_hint(error, "routing: static or ecmp, or switch: qm9700");
+        return REFUSE(f->routing, "switch \"%s\" has no adaptive routing", boxes[i]->name) ||
                sim_hint(error, "routing: static or ecmp, or adaptive_ratio: 0.97 of the switch");
     }
     return true;

@@ -78,7 +78,7 @@ static const bind_row network_binds[] = {
     BIND_BOOL(
         network_def, bottleneck_count, "bottleneck_count", BIND_DEFAULT(0, "false"),
         BIND_NOTE("equal transfers that begin together alone are played to the exact end of the last, which "
-                  "all share")),
+                  "all share; when the others would have ended is not known")),
     BIND_ENUM(network_def, grain, "grain", collective_grain_words, BIND_DEFAULT(GRAIN_STREAMS, "streams"),
               BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
     BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),

@@ -90,6 +90,18 @@ static bool find_link_changes(traffic_context *c)
     return link_change_order(c->result->fabric, changes, c->error);
 }
 
+// The rest of a bundle whose members differ counts as if it fitted to the bundles it meets.
+static void warn_of_bundles(traffic_context *c)
+{
+    const topology *fabric = c->result->fabric;
+    const link_change_array *changes = &c->settings.changes;
+    if (topology_policy(fabric)->routing != ROUTING_ADAPTIVE) return;
+    for (uint32_t i = 0; i < changes->count; i++)
+        if (changes->items[i].ratio < 1.0 && topology_bundle_of_link(fabric, changes->items[i].link) != NO_ID)
+            c->result->warning = "adaptive routing over links that are down or degraded: what is left of the "
+                                 "links up and down counts as if it always matched, so flows may end early";
+}
+
 static bool check_clock(traffic_context *c)
 {
     const double longest_s = traffic_longest_s(c->arena, c->result->fabric, &c->settings);
@@ -161,6 +173,7 @@ static bool build(traffic_context *c)
     c->result->fabric = world_build_fabric(c->arena, c->scenario, c->error);
     if (!c->result->fabric || !name_hosts(c) || !find_flows(c) || !find_link_changes(c) || !check_clock(c))
         return false;
+    warn_of_bundles(c);
     c->sampled_bytes = arena_array(c->arena, uint64_t, topology_link_count(c->result->fabric));
     c->settings.on_changes = on_changes;
     c->settings.owner = c;
@@ -266,9 +279,11 @@ static bool fail_stuck(traffic_context *c)
     const network_stuck_report stuck = network_stuck(c->network);
     char from[192], to[192], link[192];
     SIM_ASSERT(stuck.transfers > 0); // what still moves would still happen
+    const uint64_t left = r->flows - r->finished;
     sim_fail(c->error, SIM_EXIT_NO, NULL,
-             "%" PRIu64 " of %" PRIu64 " flows never finish: from %s to %s nothing moves any more",
-             r->flows - r->finished, r->flows, topology_vertex_name(fabric, stuck.from, from, sizeof(from)),
+             "%" PRIu64 " of %" PRIu64 " flow%s never finish%s: from %s to %s nothing moves any more", left,
+             r->flows, r->flows == 1 ? "" : "s", left == 1 ? "es" : "",
+             topology_vertex_name(fabric, stuck.from, from, sizeof(from)),
              topology_vertex_name(fabric, stuck.to, to, sizeof(to)));
     if (stuck.down == NO_ID) return sim_hint(c->error, "too many flows share the links between");
     return sim_hint(c->error, "link %s is down", topology_link_name(fabric, stuck.down, link, sizeof(link)));
@@ -310,14 +325,23 @@ static bool play(traffic_context *c)
 static void add(traffic_context *c, const char *metric, unit_kind kind, const char *unit, double value,
                 const char *explanation)
 {
-    const bool known = c->result->flows.finished > 0;
+    // The bottleneck count knows the end of the last of equal flows, and lets the others end with it.
+    static const char *const of_all[] = { "completion_first", "completion_mean", "duration_least",
+                                          "duration_mean" };
+    bool shared = false;
+    for (size_t i = 0; i < ARRAY_COUNT(of_all) && c->result->ends_are_shared; i++)
+        shared |= strcmp(metric, of_all[i]) == 0;
+    const bool finished = c->result->flows.finished > 0, known = finished && !shared;
     *array_push(&c->result->run.summary,
                 c->arena) = (summary_value){ .metric = metric,
                                              .kind = kind,
                                              .unit = unit,
                                              .known = known,
                                              .value = known ? value : 0.0,
-                                             .reason = known ? NULL : "no flow has finished",
+                                             .reason = known       ? NULL
+                                                       : !finished ? "no flow has finished"
+                                                                   : "of the bottleneck count only the last "
+                                                                     "end is exact",
                                              .explanation = explanation };
 }
 
@@ -338,6 +362,8 @@ static void list_assumptions(traffic_context *c)
 static void summarise(traffic_context *c)
 {
     const traffic_results *r = &c->result->flows;
+    c->result->ends_are_shared = network_engine_of(c->network) == ENGINE_FLUID &&
+                                 fluid_counters_of(c->network).phases > 0;
     const double last_s = units_s_from_ps(r->completion_last_ps);
     const char *what = arena_format(c->arena, "%s, between %" PRIu32 " %s", c->result->what, c->result->hosts,
                                     traffic_ends_words[c->options->ends]);

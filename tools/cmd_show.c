@@ -150,7 +150,9 @@ const command command_show = {
     .explanation =
         "  memory     bytes on each GPU, by part\n"
         "  plan       groups of ranks, passes, kernels, buckets and predicted times of collectives\n"
-        "  fabric     switches, NICs and links, bisection, and the path from the first GPU to the last\n"
+        "  fabric     switches, NICs and links, bisection, and the path from the first GPU to the last; the "
+        "rate of\n"
+        "             a NIC is that of each of its cables\n"
         "  path       links between two ends, such as \"gpu 3\", \"node 2 nic 1\" or a host's number\n"
         "  schedule   the order of passes in a pipeline, drawn, with its bubble and micro-batches in "
         "flight;\n"

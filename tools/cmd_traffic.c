@@ -98,10 +98,13 @@ static const char *describe_engine(arena *a, const traffic_run_result *r)
 {
     const fluid_counters *f = &r->fluid;
     if (!r->has_fluid) return "ideal: each flow as if it were alone";
-    return arena_format(
-        a, "fluid: %s settles, %s of them solved all anew; %s rates changed, %s flows took another path",
-        output_count(a, f->settles), output_count(a, f->solver.full_solves), output_count(a, f->rate_changes),
-        output_count(a, f->reroutes));
+    const uint64_t full = f->solver.full_solves;
+    return arena_format(a,
+                        "fluid: %s settle%s, %s of them solved all anew; %s rate%s changed, %s flow%s took "
+                        "another path",
+                        output_count(a, f->settles), f->settles == 1 ? "" : "s", output_count(a, full),
+                        output_count(a, f->rate_changes), f->rate_changes == 1 ? "" : "s",
+                        output_count(a, f->reroutes), f->reroutes == 1 ? "" : "s");
 }
 
 static void print_summary(arena *a, const traffic_command_options *o, const traffic_run_result *r)
@@ -109,11 +112,13 @@ static void print_summary(arena *a, const traffic_command_options *o, const traf
     const run_result *run = &r->run;
     printf("%s\n", describe(a, r, o));
     if (run->state == RUN_CANCELLED) printf("\ncancelled: what follows is of the flows that had finished\n");
-    printf("\n%s of %s flows finished, %s\n", output_count(a, r->flows.finished),
-           output_count(a, r->flows.flows), output_number(a, UNIT_BYTES, (double)r->flows.bytes));
+    printf("\n%s of %s flow%s finished, %s\n", output_count(a, r->flows.finished),
+           output_count(a, r->flows.flows), r->flows.flows == 1 ? "" : "s",
+           output_number(a, UNIT_BYTES, (double)r->flows.bytes));
     print_metrics(a, &run->summary, &r->flows);
     print_links(a, r);
     printf("\nnetwork     %s\n", describe_engine(a, r));
+    if (r->warning) printf("warning     %s\n", r->warning);
     answer_assumptions(a, &run->assumptions, o->play.verbose, stdout);
     printf("played      %s events in %s of CPU time, %s of memory at most\n",
            output_count(a, run->counters.events), output_number(a, UNIT_TIME, run->cpu_s),
@@ -125,16 +130,22 @@ static void print_summary(arena *a, const traffic_command_options *o, const traf
 
 // ---- for machines
 
-static void print_times(json_writer *j, const char *key, const traffic_results *r, sim_time least_ps,
+static void print_times(json_writer *j, const char *key, const traffic_run_result *run, sim_time least_ps,
                         unsigned __int128 sum_ps, sim_time greatest_ps)
 {
+    const traffic_results *r = &run->flows;
     if (!r->finished) {
         json_null(j, key);
         return;
     }
     json_object(j, key);
-    json_number(j, "min", units_s_from_ps(least_ps));
-    json_number(j, "mean", traffic_mean_s(sum_ps, r->finished));
+    if (run->ends_are_shared) {
+        json_null(j, "min");
+        json_null(j, "mean");
+    } else {
+        json_number(j, "min", units_s_from_ps(least_ps));
+        json_number(j, "mean", traffic_mean_s(sum_ps, r->finished));
+    }
     json_number(j, "max", units_s_from_ps(greatest_ps));
     json_close(j);
 }
@@ -203,11 +214,14 @@ static void print_json(arena *a, const traffic_command_options *o, const traffic
     json_count(&j, "n", f->flows);
     json_count(&j, "finished", f->finished);
     json_count(&j, "bytes", f->bytes);
-    print_times(&j, "fct_s", f, f->completion_first_ps, f->completion_sum_ps, f->completion_last_ps);
-    print_times(&j, "duration_s", f, f->duration_least_ps, f->duration_sum_ps, f->duration_greatest_ps);
+    print_times(&j, "fct_s", r, f->completion_first_ps, f->completion_sum_ps, f->completion_last_ps);
+    print_times(&j, "duration_s", r, f->duration_least_ps, f->duration_sum_ps, f->duration_greatest_ps);
     answer_summary_json(&j, &run->summary);
     print_json_links(&j, r);
     answer_assumptions_json(&j, &run->assumptions);
+    json_array(&j, "warnings");
+    if (r->warning) json_text(&j, NULL, r->warning);
+    json_close(&j);
     json_object(&j, "counters");
     json_count(&j, "events", run->counters.events);
     json_count(&j, "transfers", run->counters.transfers);

@@ -2,6 +2,7 @@
 // The way of a connection through the fabric, link by link.
 #include "tools/show_path.h"
 #include "models/network/routing.h"
+#include <inttypes.h>
 
 typedef struct hop { // a link, or a bundle of equal ones
     const char *to;
@@ -99,9 +100,32 @@ static bool is_end(const topology *t, vertex_id v)
     return kind == VERTEX_GPU || kind == VERTEX_NIC;
 }
 
+// "node 3": its NIC, where it is a host with no more than that; else told what its ends are. False: text names no node.
+static bool names_node(const topology *t, const char *text, vertex_id *out, sim_error *error)
+{
+    uint32_t node, gpus = 0, nics = 0;
+    int end = 0;
+    if (sscanf(text, " node %9" SCNu32 " %n", &node, &end) != 1 || end == 0 || text[end]) return false;
+    if (node >= topology_node_count(t)) return false;
+    for (vertex_id v = 0; v < topology_vertex_count(t); v++) {
+        const topology_vertex *vertex = topology_vertex_at(t, v);
+        if (vertex->node != node) continue;
+        gpus += vertex->kind == VERTEX_GPU;
+        nics += vertex->kind == VERTEX_NIC;
+        if (vertex->kind == VERTEX_NIC) *out = v;
+    }
+    if (gpus == 0 && nics == 1) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL,
+             "node %" PRIu32 " is not an end of a path: it has %" PRIu32 " GPU%s and %" PRIu32 " NIC%s", node,
+             gpus, gpus == 1 ? "" : "s", nics, nics == 1 ? "" : "s");
+    sim_hint(error, "one of them: \"node %" PRIu32 " %s 0\"", node, gpus ? "gpu" : "nic");
+    return true;
+}
+
 static bool find_end(const topology *t, const char *text, vertex_id *out, sim_error *error)
 {
     char name[128];
+    if (names_node(t, text, out, error)) return !sim_failed(error);
     if (!topology_find_vertex(t, text, NULL, out, error)) return false;
     if (is_end(t, *out)) return true;
     sim_fail(error, SIM_EXIT_INPUT, NULL, "a path does not end at %s",

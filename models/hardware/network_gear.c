@@ -7,7 +7,7 @@ const bind_row nic_binds[] = {
     BIND_TEXT(nic_def, name, "name", BIND_DEFAULT(0, "unnamed"),
               BIND_NOTE("what it is called in tables and messages")),
     BIND_RATE(nic_def, rate_Bps, "rate", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(RATE_MAX_Bps),
-              BIND_NOTE("of the line, per direction")),
+              BIND_NOTE("of the line, per direction; of each cable of a NIC")),
     BIND_NUMBER(nic_def, payload_ratio, "payload_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
                 BIND_NOTE("share of the line rate that payload gets")),
     BIND_END,

@@ -54,7 +54,7 @@ const bind_row node_binds[] = {
     BIND_PART(node_def, nic, "nic", "nics", nic_binds, BIND_SET_FLAG(node_def, has_nic),
               BIND_NOTE("all of them: a name of the catalogue or a mapping; required with nics")),
     BIND_RATE(node_def, nic_rate_Bps, "rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
-              BIND_AT_MOST(RATE_MAX_Bps), BIND_NOTE("payload rate of each NIC, instead of nic")),
+              BIND_AT_MOST(RATE_MAX_Bps), BIND_NOTE("payload rate of each cable of a NIC, instead of nic")),
     BIND_RATE(node_def, nic_pcie_rate_Bps, "nic_pcie_rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
               BIND_AT_MOST(RATE_MAX_Bps),
               BIND_NOTE("payload between a GPU and its NIC, per direction; required with nics and GPUs")),

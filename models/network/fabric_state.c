@@ -31,7 +31,9 @@ const topology *fabric_state_topology(const fabric_state *s)
 void fabric_set_up(fabric_state *s, link_id l, bool up)
 {
     SIM_ASSERT(l < s->topology->links.count);
+    if (s->down[l] == !up) return;
     s->down[l] = !up;
+    s->down_count = up ? s->down_count - 1 : s->down_count + 1;
 }
 
 void fabric_set_avoided(fabric_state *s, link_id l, bool avoided)
@@ -66,6 +68,11 @@ bool fabric_is_avoided(const fabric_state *s, link_id l)
 uint32_t fabric_avoided_count(const fabric_state *s)
 {
     return s->avoided_count;
+}
+
+uint32_t fabric_down_count(const fabric_state *s)
+{
+    return s->down_count;
 }
 
 uint64_t fabric_capacity_mBps(const fabric_state *s, uint32_t link_or_bundle)

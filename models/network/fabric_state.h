@@ -22,7 +22,8 @@ void fabric_set_rate_ratio(fabric_state *s, link_id l, double ratio);
 bool fabric_is_up(const fabric_state *s, link_id l);
 bool fabric_is_avoided(const fabric_state *s, link_id l);
 uint32_t fabric_avoided_count(const fabric_state *s);
+uint32_t fabric_down_count(const fabric_state *s);
 // Of a link: its rate, 0 while down. Of a bundle: the rates of its members that are up, times the share that adaptive
-// routing fills. A switch sees at once which of its own ports are down; that traffic of the bundle which meets a dead link
-// further on, before routing has converged, is not told apart. Cost: of a bundle, its members.
+// routing fills: as if what is left of two bundles always matched. Where the live links up and down end at unlike switches,
+// less can pass than that, and the result is early; where none match, routing finds no path. Cost: of a bundle, its members.
 uint64_t fabric_capacity_mBps(const fabric_state *s, uint32_t link_or_bundle);

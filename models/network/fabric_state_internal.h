@@ -8,6 +8,6 @@ struct fabric_state {
     uint64_t *rates_mBps; // per link, whether up or not
     uint8_t *down;        // per link
     uint8_t *avoided;     // per link
-    uint32_t avoided_count;
+    uint32_t avoided_count, down_count;
     uint8_t *distance; // of lists (topology_list): without the links that are avoided
 };

@@ -71,7 +71,8 @@ typedef struct fluid_network {
     sim_handle *convergences; // by link: routing learns of its latest change. NULL until one changes
     fluid_id_array died;      // since the latest settle; some perhaps twice, or up again
     fluid_id_array converged; // likewise, of which routing learns at the next settle
-    fluid_id_array diverted;  // scratch: slots
+    fluid_id_array adapted;  // links that died or returned since the latest settle, while routing is adaptive
+    fluid_id_array diverted; // scratch: slots
 
     // The bottleneck count.
     fluid_id_array gathering; // slots of what began since the latest settle

@@ -176,6 +176,7 @@ void fluid_set_link(network *n, link_id l, double ratio)
     fluid_phase_disturb(n);
     if (up == was_up) return;
     if (!up) *array_push(&f->died, n->arena) = l;
+    if (topology_policy(n->topology)->routing == ROUTING_ADAPTIVE) *array_push(&f->adapted, n->arena) = l;
     schedule_convergence(n, l);
 }
 
@@ -247,14 +248,16 @@ static void divert(network *n, uint32_t slot)
     f->counters.reroutes++;
 }
 
-// Flows of a link that is down leave it; when one is back, all that are off their path look again.
-static void follow(network *n, link_id l)
+// Flows of a link (or of the bundle of one) that is shut look for another path; when one is back, all that are off theirs
+// look again.
+static void follow(network *n, uint32_t link_or_bundle, bool shut)
 {
     fluid_network *f = n->state;
     array_clear(&f->diverted);
-    if (fabric_is_avoided(f->fabric, l)) {
-        for (uint32_t i = 0; i < maxmin_flows_on(f->solver, l); i++)
-            *array_push(&f->diverted, n->arena) = f->slot_of_flow.items[maxmin_flow_on(f->solver, l, i)];
+    if (shut) {
+        for (uint32_t i = 0; i < maxmin_flows_on(f->solver, link_or_bundle); i++)
+            *array_push(&f->diverted,
+                        n->arena) = f->slot_of_flow.items[maxmin_flow_on(f->solver, link_or_bundle, i)];
     } else {
         for (uint32_t slot = 0; slot < f->flows.count; slot++)
             if (f->flows.items[slot].solver_flow != NO_ID && f->flows.items[slot].strays)
@@ -273,6 +276,12 @@ void fluid_apply_changes(network *n)
     for (uint32_t i = 0; i < f->converged.count; i++) // all, before any flow looks for a path
         fabric_set_avoided(f->fabric, f->converged.items[i], !fabric_is_up(f->fabric, f->converged.items[i]));
     for (uint32_t i = 0; i < f->converged.count; i++)
-        follow(n, f->converged.items[i]);
+        follow(n, f->converged.items[i], fabric_is_avoided(f->fabric, f->converged.items[i]));
     array_clear(&f->converged);
+    for (uint32_t i = 0; i < f->adapted.count; i++) {
+        const uint32_t l = f->adapted.items[i], bundle = topology_bundle_of_link(n->topology, l);
+        const bool up = fabric_is_up(f->fabric, l);
+        if (up || bundle != NO_ID) follow(n, bundle, !up);
+    }
+    array_clear(&f->adapted);
 }

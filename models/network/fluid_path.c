@@ -38,19 +38,18 @@ static bool same_path(const uint32_t *a, uint32_t a_count, const uint32_t *b, ui
     return a_count == b_count && memcmp(a, b, a_count * sizeof *a) == 0;
 }
 
-// The path that routing gives now. When none leads there, the one of a healthy fabric, on which the flow then waits.
+// The path that routing gives now. When none leads there, the one on which the flow then waits.
 static void find_route(const network *n, const network_edge *edge, strand *s)
 {
     const fluid_network *f = n->state;
     s->strays = false;
     s->count = route_find(n->topology, f->fabric, edge->from, edge->to, s->pair, s->path);
-    if (fabric_avoided_count(f->fabric) > 0) {
+    if (fabric_avoided_count(f->fabric) > 0 || fabric_down_count(f->fabric) > 0) {
         uint32_t healthy[TOPOLOGY_PATH_MAX];
-        uint32_t count = route_find(n->topology, NULL, edge->from, edge->to, s->pair, healthy);
+        const uint32_t count = route_find(n->topology, NULL, edge->from, edge->to, s->pair, healthy);
         s->strays = s->count == ROUTE_NONE || !same_path(s->path, s->count, healthy, count);
         if (s->count == ROUTE_NONE) {
-            s->count = count;
-            memcpy(s->path, healthy, count * sizeof *healthy);
+            s->count = route_wait(n->topology, f->fabric, edge->from, edge->to, s->pair, s->path);
         }
     }
     SIM_ASSERT(s->count > 0 && s->count <= TOPOLOGY_PATH_MAX);

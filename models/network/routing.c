@@ -10,6 +10,11 @@ typedef struct path_end {
     uint32_t nic; // through which it leaves the node (itself, if it is a NIC); NO_ID: it cannot
 } path_end;
 
+typedef struct route_wish {
+    uint32_t queue_pair;
+    bool single; // of route_key
+} route_wish;
+
 static path_end end_of(const topology *t, vertex_id v, uint32_t queue_pair)
 {
     const topology_vertex *vertex = topology_vertex_at(t, v);
@@ -46,11 +51,14 @@ static uint32_t change_rails(const topology *t, path_end *from, uint32_t rail, u
 }
 
 static uint32_t route_nics(const topology *t, const fabric_state *state, const path_end *from,
-                           const path_end *to, uint32_t queue_pair, uint32_t *path)
+                           const path_end *to, route_wish wish, uint32_t *path)
 {
-    route_key key = { .from = from->node->nic_base + from->nic, .to = to->node->nic_base + to->nic };
+    route_key key = { .from = from->node->nic_base + from->nic,
+                      .to = to->node->nic_base + to->nic,
+                      .single = wish.single };
     if (key.from == key.to) return 0;
-    if (t->policy.routing == ROUTING_ECMP) key.hash = routing_hash(&t->policy, key.from, key.to, queue_pair);
+    if (t->policy.routing == ROUTING_ECMP)
+        key.hash = routing_hash(&t->policy, key.from, key.to, wish.queue_pair);
     switch (t->shape) {
     case SHAPE_NO_NETWORK: break; // route_without_network() has its paths
     case SHAPE_TREE: return route_tree(t, state, &key, path);
@@ -63,13 +71,13 @@ static uint32_t route_nics(const topology *t, const fabric_state *state, const p
 // Through the network: GPU > NIC > switches > NIC > GPU, without the ends that are NICs already. A GPU and its own NIC meet
 // at the NIC and do not go out.
 static uint32_t route_network(const topology *t, const fabric_state *state, path_end from, path_end to,
-                              uint32_t queue_pair, uint32_t *path)
+                              route_wish wish, uint32_t *path)
 {
     SIM_ASSERT(from.nic != NO_ID && to.nic != NO_ID);
     uint32_t links = 0;
     if (t->rails_apart && from.nic != to.nic) links = change_rails(t, &from, to.nic, path);
     if (from.gpu != NO_ID) links += route_gpu_nic(t, from.node, from.gpu, from.nic, true, path + links);
-    const uint32_t between = route_nics(t, state, &from, &to, queue_pair, path + links);
+    const uint32_t between = route_nics(t, state, &from, &to, wish, path + links);
     if (between == ROUTE_NONE) return ROUTE_NONE;
     links += between;
     if (to.gpu != NO_ID) links += route_gpu_nic(t, to.node, to.gpu, to.nic, false, path + links);
@@ -99,7 +107,7 @@ static uint32_t route_without_network(const topology *t, const path_end *from, c
 }
 
 static uint32_t route_ends(const topology *t, const fabric_state *state, const path_end *from,
-                           const path_end *to, uint32_t queue_pair, uint32_t *path)
+                           const path_end *to, route_wish wish, uint32_t *path)
 {
     if (one_domain(from, to)) return route_domain(from->node, from->gpu, to->node, to->gpu, path);
     const bool mixed = (from->gpu == NO_ID) != (to->gpu == NO_ID);
@@ -110,20 +118,35 @@ static uint32_t route_ends(const topology *t, const fabric_state *state, const p
         if (links > 0) return links;
     }
     if (t->shape == SHAPE_NO_NETWORK) return route_without_network(t, from, to, path);
-    return route_network(t, state, *from, *to, queue_pair, path);
+    return route_network(t, state, *from, *to, wish, path);
+}
+
+static uint32_t route_wished(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
+                             route_wish wish, uint32_t *path)
+{
+    if (from == to) return 0;
+    const path_end a = end_of(t, from, wish.queue_pair), b = end_of(t, to, wish.queue_pair);
+    return route_ends(t, state, &a, &b, wish, path);
 }
 
 uint32_t route_find(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
                     uint32_t queue_pair, uint32_t path[TOPOLOGY_PATH_MAX])
 {
-    if (from == to) return 0;
-    const path_end a = end_of(t, from, queue_pair), b = end_of(t, to, queue_pair);
-    const uint32_t links = route_ends(t, state, &a, &b, queue_pair, path);
+    const uint32_t links = route_wished(t, state, from, to, (route_wish){ queue_pair, false }, path);
     if (!state || state->avoided_count == 0 || links == ROUTE_NONE) return links;
     // Trees and lists have gone round what is avoided; inside a node there is no other way.
     for (uint32_t i = 0; i < links; i++)
         if (path[i] < t->links.count && state->avoided[path[i]]) return ROUTE_NONE;
     return links;
+}
+
+uint32_t route_wait(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
+                    uint32_t queue_pair, uint32_t path[TOPOLOGY_PATH_MAX])
+{
+    const uint32_t links = route_wished(t, NULL, from, to, (route_wish){ queue_pair, true }, path);
+    for (uint32_t i = 0; i < links; i++)
+        if (state->down[path[i]]) return links;
+    return route_find(t, NULL, from, to, queue_pair, path);
 }
 
 // The most links between two GPUs of a node, and between a GPU and a NIC of it: through a PCIe tree up to a switch, a socket,

@@ -19,7 +19,8 @@
 //
 // While links are avoided (fabric_state.h): the choices at each level are tried in order, static from its own port on round
 // to the one before it, ecmp first its own port and then from a second hash on; the first whose whole path is not avoided is
-// taken, the lowest level turning last. Static and ecmp paths that meet no avoided link stay as they are.
+// taken, the lowest level turning last. Static and ecmp paths that meet no avoided link stay as they are. Adaptive routing
+// leaves a link of a bundle out as soon as it is down, and has no path where no single links up and down are all live.
 #pragma once
 #include "models/network/fabric_state.h"
 
@@ -27,6 +28,11 @@
 
 // Ids of links and bundles; their count, 0 when from == to, ROUTE_NONE when nothing leads there. state NULL: all links up.
 uint32_t route_find(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
+                    uint32_t queue_pair, uint32_t path[TOPOLOGY_PATH_MAX]);
+// The links on which a connection waits while route_find() knows no path: those of a healthy fabric. Of adaptive routing, as
+// long as one of these is down, the single links that static routing would take: bundles may have live members left although
+// no path leads over them.
+uint32_t route_wait(const topology *t, const fabric_state *state, vertex_id from, vertex_id to,
                     uint32_t queue_pair, uint32_t path[TOPOLOGY_PATH_MAX]);
 // No path between two GPUs has more links; a bundle counts as one.
 uint32_t route_longest(const topology *t);

@@ -8,6 +8,7 @@
 typedef struct route_key { // what a connection's choices depend on
     nic_id from, to;
     uint64_t hash; // ecmp
+    bool single;   // adaptive: the links that static routing would take, not the bundles
 } route_key;
 
 static inline uint64_t routing_mix(uint64_t z)

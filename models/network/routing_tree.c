@@ -12,9 +12,17 @@ typedef struct tree_walk {
     const route_key *key;
     uint32_t from_slot, to_slot;
     uint32_t top; // level at which it turns
-    bool ecmp;
+    bool ecmp, adaptive;
     uint32_t *path; // 2 top links
 } tree_walk;
+
+// Of a link between levels l and l + 1. Adaptive switches learn at once which links of a bundle are dead; all else waits for
+// routing to converge.
+static bool is_shut(const tree_walk *w, uint32_t l, link_id link)
+{
+    if (!w->state) return false;
+    return w->adaptive && l > 0 ? w->state->down[link] : w->state->avoided[link];
+}
 
 // Number of the vertex of level l that serves a slot, in a plane.
 static uint32_t vertex_number(const topology_tree *tree, uint32_t l, nic_id nic, uint32_t slot,
@@ -64,7 +72,7 @@ static bool descend(const tree_walk *w, uint32_t plane)
         do {
             if (k == tree->cables[l + 1]) return false;
             link = link_down(w, l, below, parent + cable_down(w, l, k++) * tree->parents[l + 1]);
-        } while (routing_avoids(w->state, link));
+        } while (is_shut(w, l, link));
         w->path[2 * w->top - 1 - l] = link;
         plane = below;
     }
@@ -81,7 +89,7 @@ static bool climb(const tree_walk *w, uint32_t l, uint32_t plane)
     for (uint32_t k = 0; k < tries; k++) {
         const uint32_t port = port_up(w, l, k);
         const link_id link = link_up(w, l, plane, port);
-        if (routing_avoids(w->state, link)) continue;
+        if (is_shut(w, l, link)) continue;
         w->path[l] = link;
         if (climb(w, l + 1, plane + port % tree->parents[l + 1] * tree->planes[l])) return true;
     }
@@ -105,15 +113,16 @@ uint32_t route_tree(const topology *t, const fabric_state *state, const route_ke
 {
     const topology_tree *tree = &t->tree;
     tree_walk w = { .tree = tree,
-                    .state = state && state->avoided_count > 0 ? state : NULL,
+                    .state = state && (state->avoided_count > 0 || state->down_count > 0) ? state : NULL,
                     .key = key,
                     .from_slot = t->nics.items[key->from].slot,
                     .to_slot = t->nics.items[key->to].slot,
                     .top = 1,
                     .ecmp = t->policy.routing == ROUTING_ECMP,
+                    .adaptive = t->policy.routing == ROUTING_ADAPTIVE,
                     .path = path };
     while (w.from_slot / tree->span[w.top] != w.to_slot / tree->span[w.top])
         if (++w.top > tree->levels) return ROUTE_NONE; // rails apart
     if (!climb(&w, 0, 0)) return ROUTE_NONE;
-    return t->policy.routing == ROUTING_ADAPTIVE ? name_bundles(t, &w) : 2 * w.top;
+    return w.adaptive && !key->single ? name_bundles(t, &w) : 2 * w.top;
 }

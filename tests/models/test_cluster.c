@@ -178,10 +178,10 @@ static const struct refusal refusals[] = {
     { "adaptive without switches",
       "cluster:\n  " BARE "\n  nodes: 2\n  fabric:\n    topology: fat-tree\n    xgft: { m: 2, w: 1 }\n"
       "    link: { rate: 1 Gb/s, delay: 0 ns }\n    routing: adaptive\n",
-      "s.yaml:8:5: error: a fabric without switches has no adaptive routing\n"
+      "s.yaml:8:5: error: adaptive routing is as good as \"switch\" says, and this fabric names none\n"
       "    8 |     routing: adaptive\n"
       "      |     ^\n"
-      "  hint: routing: static or ecmp, or adaptive_ratio: 0.97 of the switch\n" },
+      "  hint: routing: static or ecmp, or switch: qm9700\n" },
     { "a transport that is none",
       "cluster:\n  " BARE
       "\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700, transport: rocky }\n",

@@ -289,6 +289,57 @@ static void bundle_loses_a_member(void **state)
     bench_destroy(b);
 }
 
+// What is left of the bundle up ends at spine 1, and that down begins at spine 0: nothing leads to leaf 1 until a link returns.
+// 500000 B by 10 us; from 30 us on 45 B/ns are left, half for each while both flow. The way back is whole.
+static void bundles_that_do_not_match_carry_nothing(void **state)
+{
+    (void)state;
+    bench *b = bench_of_four(
+        &(fabric_policy){ .routing = ROUTING_ADAPTIVE, .queue_pairs = 1, .reroute_ps = 5000000 }, 900000,
+        NULL);
+    static const planned plan[] = { { 0, 0, 2, 3000011, 0, 0 },
+                                    { 0, 2, 1, 2000003, 0, 0 },
+                                    { 20000000, 1, 3, 1000003, 0, 0 } };
+    plan_starts(b, plan, 3);
+    change_link(b, 10000000, "leaf 0 > spine 0", 0);
+    change_link(b, 10000000, "spine 1 > leaf 1", 0);
+    change_link(b, 30000000, "spine 1 > leaf 1", 1000);
+    run_until(b, 25000000);
+    assert_int_equal(fluid_rate_mBps(b->n, b->ids[0]), 0);
+    assert_int_equal(fluid_rate_mBps(b->n, b->ids[2]), 0);
+    const network_stuck_report stuck = network_stuck(b->n);
+    assert_int_equal(stuck.transfers, 2);
+    assert_int_equal(stuck.down, find_link(b, "leaf 0 > spine 0"));
+    run_to_end(b);
+    check_end(b, 1, 40000060);
+    check_end(b, 2, 74444578);
+    check_end(b, 0, 107778089);
+    assert_int_equal(fluid_counters_of(b->n).reroutes, 3); // one leaves the bundles, and both return to them
+    check_rest(b);
+    bench_destroy(b);
+}
+
+// The same for good, as with static routing.
+static void bundles_that_never_match_are_reported(void **state)
+{
+    (void)state;
+    static const routing_kind kinds[] = { ROUTING_STATIC, ROUTING_ADAPTIVE };
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        bench *b = bench_of_four(
+            &(fabric_policy){ .routing = kinds[i], .queue_pairs = 1, .reroute_ps = 5000000 }, 900000, NULL);
+        static const planned plan[] = { { 0, 0, 2, 3000011, 0, 0 } };
+        plan_starts(b, plan, 1);
+        change_link(b, 10000000, "leaf 0 > spine 0", 0);
+        change_link(b, 10000000, "spine 1 > leaf 1", 0);
+        run_to_end(b);
+        assert_int_equal(b->ends_ps[0], -1);
+        assert_int_equal(network_stuck(b->n).transfers, 1);
+        assert_int_equal(network_stuck(b->n).down, find_link(b, "leaf 0 > spine 0"));
+        network_verify(b->n);
+        bench_destroy(b);
+    }
+}
+
 // Three queue pairs by hash: their bytes go where routing says, and each is capped.
 static void queue_pairs_spread_and_are_capped(void **state)
 {
@@ -375,6 +426,8 @@ int main(void)
         cmocka_unit_test(link_that_blinks),
         cmocka_unit_test(what_was_on_the_way_is_sent_again),
         cmocka_unit_test(bundle_loses_a_member),
+        cmocka_unit_test(bundles_that_do_not_match_carry_nothing),
+        cmocka_unit_test(bundles_that_never_match_are_reported),
         cmocka_unit_test(queue_pairs_spread_and_are_capped),
     };
     struct CMUnitTest tests[ARRAY_COUNT(reroutes) + ARRAY_COUNT(references) + ARRAY_COUNT(others)];

@@ -147,13 +147,14 @@ static void flows_that_never_finish(void **state)
     assert_false(execute(&b));
     assert_int_equal(b.error.exit_code, SIM_EXIT_NO);
     assert_error_prints(
-        &b.error, "windtunnel: error: 1 of 15 flows never finish: from node 1 nic 7 to node 0 nic 0 nothing "
-                  "moves any more\n  hint: link node 1 nic 7 > leaf 0 is down\n");
+        &b.error,
+        "windtunnel: error: 1 of 15 flows never finishes: from node 1 nic 7 to node 0 nic 0 nothing "
+        "moves any more\n  hint: link node 1 nic 7 > leaf 0 is down\n");
     assert_int_equal(b.result.run.state, RUN_FAILED);
     assert_true(b.result.flows.finished == 14 && value_of(&b, "finished") == 14.0);
     assert_string_equal(
         query("run.db", "SELECT state, digest, error FROM run"),
-        "failed|NULL|1 of 15 flows never finish: from node 1 nic 7 to node 0 nic 0 nothing moves any more");
+        "failed|NULL|1 of 15 flows never finishes: from node 1 nic 7 to node 0 nic 0 nothing moves any more");
     traffic_run_free(&b.result);
 }
 
