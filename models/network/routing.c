@@ -40,6 +40,14 @@ static uint32_t change_rails(const topology *t, path_end *from, uint32_t rail, u
     const topology_node *node = from->node;
     const uint32_t there = t->nics.items[node->nic_base + rail].gpu;
     uint32_t links = 0;
+    if (node->sockets > 0 &&
+        node->scale_up == WIRING_HOST) { // one PCIe tree has them all: straight to the NIC
+        links = from->gpu == NO_ID ? route_nic_nic(node, from->nic, rail, path)
+                                   : route_gpu_nic(t, node, from->gpu, rail, true, path);
+        from->gpu = NO_ID;
+        from->nic = rail;
+        return links;
+    }
     if (from->gpu == NO_ID) {
         from->gpu = t->nics.items[node->nic_base + from->nic].gpu;
         links += route_gpu_nic(t, node, from->gpu, from->nic, false, path);

@@ -4,7 +4,8 @@
 //
 // Ends are GPUs or NICs. GPUs of one domain talk over its links; others through their NICs: queue pair q of a GPU with n NICs
 // by its NIC q mod n. A GPU and a NIC of its node meet inside the node where cables allow. Between rails that nothing joins
-// (rail-only), traffic first crosses the sender's node to the GPU of the receiver's rail. Without a network NICs meet in the
+// (rail-only), traffic first crosses the sender's node to the GPU of the receiver's rail, or where
+// GPUs meet in the PCIe tree alone straight to the rail's NIC. Without a network NICs meet in the
 // PCIe tree of their node, else over their GPUs.
 //
 // In a tree a path climbs to the first tier whose switches serve both ends, and goes straight down. Going up from level l (0:
