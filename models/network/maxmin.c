@@ -12,11 +12,12 @@ static void *grow(maxmin *m, void *old, size_t old_count, size_t count, size_t s
     return arena_resize(m->arena, old, old_count * size, count * size, MAXMIN_LINE_BYTES);
 }
 
-// A link is dirty once and a flow is touched once per resolve, with an entry for its old level and one for its cap, so that
-// nothing has to grow during a resolve.
+// A link is dirty once and a flow is touched once per resolve, with an entry for its old level and one for its cap; the
+// watch is set anew at the beginning and in rounds in which a flow is let rise, each once. So nothing has to grow during a
+// resolve.
 static void grow_queue(maxmin *m)
 {
-    uint64_t wanted = (uint64_t)m->link_capacity + 2 * (uint64_t)m->flow_capacity;
+    uint64_t wanted = (uint64_t)m->link_capacity + 3 * (uint64_t)m->flow_capacity + 1;
     SIM_ASSERT(wanted < LEVEL_QUEUE_END);
     m->queue.entries = grow(m, m->queue.entries, m->queue.capacity, wanted, sizeof *m->queue.entries);
     m->queue.capacity = (uint32_t)wanted;
@@ -29,6 +30,7 @@ static void grow_links(maxmin *m, uint64_t wanted)
     m->links = grow(m, m->links, old, wanted, sizeof *m->links);
     m->seeds = grow(m, m->seeds, old, wanted, sizeof *m->seeds);
     m->closing = grow(m, m->closing, old, wanted, sizeof *m->closing);
+    m->loose = grow(m, m->loose, old, wanted, sizeof *m->loose);
     m->shares = grow(m, m->shares, old, wanted, sizeof *m->shares);
     m->full_closings = grow(m, m->full_closings, old, wanted, sizeof *m->full_closings);
     m->seen = grow(m, m->seen, old, wanted, sizeof *m->seen);
@@ -165,7 +167,8 @@ uint32_t maxmin_add_link(maxmin *m, uint64_t capacity)
 {
     SIM_ASSERT(capacity <= INT64_MAX);
     if (m->link_count == m->link_capacity) grow_links(m, 2 * (uint64_t)m->link_capacity);
-    m->links[m->link_count] = (maxmin_link){ .capacity = capacity, .closing = MAXMIN_NONE };
+    m->links[m->link_count] =
+        (maxmin_link){ .capacity = capacity, .closing = MAXMIN_NONE, .remaining = capacity };
     return m->link_count++;
 }
 
@@ -174,6 +177,7 @@ void maxmin_set_capacity(maxmin *m, uint32_t id, uint64_t capacity)
     SIM_ASSERT(id < m->link_count && capacity <= INT64_MAX);
     maxmin_link *link = &m->links[id];
     m->prefix = maxmin_min(m->prefix, link->closing);
+    link->remaining += capacity - link->capacity;
     link->capacity = capacity;
     link_seed(m, id, MAXMIN_BOUNDED);
 }
@@ -295,7 +299,9 @@ static void part_detach(maxmin *m, const maxmin_flow *flow, uint32_t part)
         __builtin_prefetch(&m->links[record->path[h]], 1);
     for (uint32_t h = 0; h < record->hops; h++) {
         maxmin_link *link = &m->links[record->path[h]];
-        link->weight -= maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+        uint64_t load = maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+        link->weight -= load;
+        if (flow->level != MAXMIN_NONE) link->remaining += load * flow->level;
         list_remove(m, link, maxmin_places(m, record)[h]);
         link_seed(m, record->path[h], MAXMIN_SEED);
     }

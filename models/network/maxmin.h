@@ -102,7 +102,7 @@ typedef struct maxmin_audit_report {
     uint32_t overloaded_links;
     uint32_t
         flows_without_bottleneck; // none of its links is full with it among the fastest, and it is not at its cap
-    uint32_t broken_lists;        // links whose list of flows or sum of weights is wrong
+    uint32_t broken_lists;        // links whose list of flows, sum of weights or rest of capacity is wrong
 } maxmin_audit_report;
 maxmin_audit_report maxmin_audit(maxmin *m);
 void maxmin_verify(maxmin *m); // asserts that maxmin_audit() finds nothing

@@ -29,21 +29,21 @@ static bool flow_is_listed(const maxmin *m, uint32_t id)
 }
 
 // A link that closes at s carries no flow above s, and what is left of it is less than one unit of level for those at s;
-// one that does not close is not overloaded. Returns whether that is so.
-static bool link_is_fair(const maxmin *m, const maxmin_link *link, uint64_t *weight)
+// one that does not close is not overloaded. Returns whether that is so; sums: whether what the link keeps of them is right.
+static bool link_is_fair(const maxmin *m, const maxmin_link *link, bool *sums)
 {
-    uint64_t load = 0, at_closing = 0;
+    uint64_t weight = 0, load = 0, at_closing = 0;
     bool none_above = true;
-    *weight = 0;
     for (uint32_t i = 0; i < link->count; i++) {
         uint32_t incidence = maxmin_list(m, link)[i];
         const maxmin_flow *flow = maxmin_flow_at(m, maxmin_flow_of(m, incidence));
         uint64_t per_level = maxmin_load_per_level(m, flow, incidence);
-        *weight += per_level;
+        weight += per_level;
         load += per_level * flow->level;
         if (flow->level == link->closing) at_closing += per_level;
         none_above &= flow->level <= link->closing;
     }
+    *sums = weight == link->weight && link->capacity - load == link->remaining;
     if (load > link->capacity) return false;
     return link->closing == MAXMIN_NONE || (none_above && link->capacity - load < at_closing);
 }
@@ -65,10 +65,10 @@ maxmin_audit_report maxmin_judge(maxmin *m)
     }
     for (uint32_t i = 0; i < m->seen_count; i++) {
         const maxmin_link *link = &m->links[m->seen[i]];
-        uint64_t weight;
+        bool sums;
         report.wrong_closings += link->closing != m->full_closings[m->seen[i]];
-        report.overloaded_links += !link_is_fair(m, link, &weight);
-        report.broken_lists += weight != link->weight;
+        report.overloaded_links += !link_is_fair(m, link, &sums);
+        report.broken_lists += !sums;
         listed += link->count;
     }
     report.broken_lists += listed != m->incidences;
@@ -82,7 +82,7 @@ maxmin_audit_report maxmin_audit(maxmin *m)
     for (uint32_t l = 0; l < m->link_count; l++) {
         if (m->links[l].count > 0) continue;
         report.wrong_closings += m->links[l].closing != MAXMIN_NONE;
-        report.broken_lists += m->links[l].weight != 0;
+        report.broken_lists += m->links[l].weight != 0 || m->links[l].remaining != m->links[l].capacity;
     }
     return report;
 }

@@ -101,11 +101,17 @@ void maxmin_fill(maxmin *m, const uint32_t *flows, uint32_t count)
 void maxmin_solve_all(maxmin *m)
 {
     m->counters.full_solves++;
-    for (uint32_t i = 0; i < m->seed_count; i++)
-        m->links[m->seeds[i]].closing = MAXMIN_NONE; // also where no flow is left
+    for (uint32_t i = 0; i < m->seed_count; i++) { // also where no flow is left
+        maxmin_link *link = &m->links[m->seeds[i]];
+        link->closing = MAXMIN_NONE;
+        link->remaining = link->capacity;
+    }
     maxmin_fill(m, m->active, m->flow_count);
-    for (uint32_t i = 0; i < m->seen_count; i++)
-        m->links[m->seen[i]].closing = m->full_closings[m->seen[i]];
+    for (uint32_t i = 0; i < m->seen_count; i++) {
+        maxmin_link *link = &m->links[m->seen[i]];
+        link->closing = m->full_closings[m->seen[i]];
+        link->remaining = m->shares[m->seen[i]].remaining;
+    }
     for (uint32_t i = 0; i < m->flow_count; i++) {
         uint32_t id = m->active[i];
         maxmin_flow *flow = maxmin_flow_at(m, id);

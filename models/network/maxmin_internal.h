@@ -10,21 +10,25 @@
 // An incidence is record << hop_bits | hop: the hop-th link of the path in that record.
 enum { MAXMIN_FEW = 4, MAXMIN_LINE_BYTES = 64, MAXMIN_SIZE_CLASSES = 32 };
 #define MAXMIN_FLOW_BIT 0x80000000u // in an item of the queue: a flow, else a link
+#define MAXMIN_WATCH UINT32_MAX     // an item of the queue: a loose link may come to close above this level
 #define MAXMIN_EPOCH_END (UINT32_C(1) << 30)
 #define MAXMIN_END UINT32_MAX // of a chain of records
 
 // What the present epoch has made of a link: changed by a departure; by an arrival or a new capacity, so that its least
-// share bounds where the changes begin; reconstructed.
-enum { MAXMIN_SEED = 0, MAXMIN_BOUNDED = 1, MAXMIN_DIRTY = 2 };
+// share bounds where the changes begin; reconstructed; watched from afar, for it has room (maxmin_resolve.c).
+enum { MAXMIN_SEED = 0, MAXMIN_BOUNDED = 1, MAXMIN_DIRTY = 2, MAXMIN_LOOSE = 3 };
 
 typedef struct maxmin_link {
     uint64_t capacity;
-    uint64_t closing;   // the level at which it closes, MAXMIN_NONE: never
-    uint64_t weight;    // of its flows: sum of factor times weight
-    uint64_t remaining; // while it is dirty: capacity not taken by frozen flows ...
-    uint64_t open;      // ... and the weight of those that are not frozen
-    uint32_t mark;      // epoch << 2 and MAXMIN_SEED, _BOUNDED or _DIRTY; an older epoch: clean
-    uint32_t count;     // of incidences
+    uint64_t closing; // the level at which it closes, MAXMIN_NONE: never
+    uint64_t weight;  // of its flows: sum of factor times weight
+    // Capacity less the load of its flows at their levels; while it is dirty, of the frozen ones; while it is loose, of all
+    // but those that rise above their old level. Below zero (as a signed number) only in a batch that lowers the capacity.
+    uint64_t remaining;
+    uint64_t
+        open; // while it is dirty: the weight of its flows that are not frozen; loose: that rise above their old level
+    uint32_t mark;  // epoch << 2 and MAXMIN_SEED, _BOUNDED, _DIRTY or _LOOSE; an older epoch: clean
+    uint32_t count; // of incidences
     union {
         uint32_t few[MAXMIN_FEW]; // the incidences, up to so many
         struct {
@@ -91,6 +95,9 @@ struct maxmin {
     uint32_t *candidates; // flows that may freeze in this round
     uint32_t *moved;      // flows that leave their old trajectory in this round
     uint32_t moved_count;
+    uint32_t *loose; // links that became loose; some are dirty by now
+    uint32_t loose_count;
+    uint64_t watch; // no loose link closes up to this level; MAXMIN_NONE: on no level
     maxmin_touched *touched;
     uint32_t touched_count, rising;       // rising: touched and not frozen
     uint32_t dense_failures, dense_skips; // replays given up in a row; batches until the next try
@@ -145,6 +152,11 @@ static inline uint64_t maxmin_load_per_level(const maxmin *m, const maxmin_flow 
 static inline uint32_t maxmin_dirty_mark(const maxmin *m)
 {
     return m->epoch << 2 | MAXMIN_DIRTY;
+}
+
+static inline uint32_t maxmin_loose_mark(const maxmin *m)
+{
+    return m->epoch << 2 | MAXMIN_LOOSE;
 }
 
 static inline uint64_t maxmin_min(uint64_t a, uint64_t b)

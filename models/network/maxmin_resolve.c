@@ -21,6 +21,18 @@
 // the least sigma of its path, is above s; in the second it is s, and a clean link closing at s would have held the flow.
 // A link becomes dirty at most once, so the replay ends, with the levels of the solve from scratch to the bit.
 //
+// Loose links. Most links that a changed flow crosses never fill up, before or after; to follow them by all their flows
+// would be most of the work. A link that closed nowhere in the old solution is watched from afar instead, by two numbers:
+//     open_l   the weight of its flows that rise above their old level     W_l: of all its flows
+//     rem_l    C_l less the load of the others, the frozen ones at their new levels, the rest at their old ones
+// Before round s a flow that is not frozen and does not rise above its old level has an old level of at least s. So if all
+// flows of l that are not frozen stood at s + 1, the load would be at most C_l - rem_l + (s + 1) open_l + (W_l - open_l), and
+//     rem_l - W_l >= s open_l
+// implies that l does not close in round s: it holds no flow, and nothing of it needs to be known. No flow that freezes
+// makes this false for the rounds to come. Letting one rise above its old level s keeps it true for s, but not for what lies
+// above. So an entry in the queue, the watch, stands on the least level at which it is about to become false for some loose
+// link; after that round all are looked at, and those without room for the next are reconstructed as above.
+//
 // Cost: the incidences of the dirty links, where a solver that starts again on the connected component pays for all of it.
 // The visits to flows and links of a large network miss the caches, so what the next steps will read is prefetched.
 #include "models/network/maxmin_internal.h"
@@ -58,17 +70,21 @@ static void link_make_dirty(maxmin *m, uint32_t id, uint64_t frozen_below)
     const uint32_t *list = maxmin_list(m, link);
     const uint32_t count = link->count, touched = m->epoch << 1, frozen = touched | 1;
     uint64_t used = 0, open = 0;
+    // Which flows are frozen is hard to foresee for a processor: no branch asks.
+    uint32_t *fresh = m->candidates, fresh_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t flow_id = maxmin_flow_of(m, list[i]);
-        maxmin_flow *flow = maxmin_flow_at(m, flow_id);
+        const maxmin_flow *flow = maxmin_flow_at(m, flow_id);
         uint64_t load = maxmin_load_per_level(m, flow, list[i]);
-        if (flow->mark == frozen || (flow->mark < touched && flow->level < frozen_below)) {
-            used += load * flow->level;
-        } else {
-            open += load;
-            if (flow->mark < touched) flow_touch(m, flow, flow_id);
-        }
+        uint64_t is_old = flow->mark < touched;
+        uint64_t is_fixed = (flow->mark == frozen) | (is_old & (flow->level < frozen_below));
+        used += (load & (0 - is_fixed)) * flow->level;
+        open += load & (is_fixed - 1);
+        fresh[fresh_count] = flow_id;
+        fresh_count += (uint32_t)(is_old & ~is_fixed);
     }
+    for (uint32_t i = 0; i < fresh_count; i++)
+        flow_touch(m, maxmin_flow_at(m, fresh[i]), fresh[i]);
     SIM_ASSERT(used <= link->capacity);
     link->mark = maxmin_dirty_mark(m);
     link->closing = MAXMIN_NONE;
@@ -79,29 +95,58 @@ static void link_make_dirty(maxmin *m, uint32_t id, uint64_t frozen_below)
     m->counters.links_dirtied++;
 }
 
-// Takes a frozen flow's share from the dirty links of one of its records.
-static inline void part_freeze(maxmin *m, const maxmin_flow *flow, uint32_t part, uint64_t level)
+// What a loose link has to spare: rem - W above.
+static inline uint64_t link_room(const maxmin_link *link)
+{
+    return link->remaining - link->weight;
+}
+
+// Whether a link whose flows are all on their old trajectory can be loose. Both sides as signed numbers.
+static inline bool link_has_room(const maxmin_link *link)
+{
+    return link->closing == MAXMIN_NONE && (int64_t)link->remaining >= (int64_t)link->weight;
+}
+
+static inline void link_make_loose(maxmin *m, uint32_t id)
+{
+    m->links[id].mark = maxmin_loose_mark(m);
+    m->links[id].open = 0;
+    m->loose[m->loose_count++] = id;
+}
+
+// Tells the dirty and the loose links of one of its records that a flow freezes. A link that is neither becomes loose now if
+// it can, and dirty after the round if it cannot (flow_spread()).
+static inline void part_freeze(maxmin *m, const maxmin_flow *flow, uint32_t part, uint64_t level,
+                               bool has_risen)
 {
     const maxmin_flow *record = maxmin_flow_at(m, part);
+    const uint32_t dirty = maxmin_dirty_mark(m), loose = maxmin_loose_mark(m);
     for (uint32_t h = 0; h < record->hops; h++) {
         maxmin_link *link = &m->links[record->path[h]];
-        if (link->mark != maxmin_dirty_mark(m)) continue;
         uint64_t load = maxmin_load_per_level(m, flow, part << m->hop_bits | h);
-        SIM_ASSERT(load * level <= link->remaining && load <= link->open);
-        link->remaining -= load * level;
-        link->open -= load;
+        if (link->mark == dirty || (has_risen && link->mark == loose)) {
+            SIM_ASSERT(load * level <= link->remaining && load <= link->open);
+            link->remaining -= load * level;
+            link->open -= load;
+        } else if (level < flow->level && !has_risen) {
+            if (link->mark != loose && !link_has_room(link)) continue;
+            if (link->mark != loose) link_make_loose(m, record->path[h]);
+            link->remaining += load * (flow->level - level);
+        }
     }
     m->visited += record->hops;
 }
 
 static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
 {
-    if (level < flow->level) m->moved[m->moved_count++] = id; // above it, it has moved when it was let rise
+    // One that has arrived rises from the beginning; another has moved already when it was let rise.
+    bool has_risen = flow->level < level || flow->level == MAXMIN_NONE;
+    if (level < flow->level && !has_risen) m->moved[m->moved_count++] = id;
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
+        part_freeze(m, flow, part, level, has_risen);
     flow->level = level;
     flow->mark |= 1;
     m->rising--;
-    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
-        part_freeze(m, flow, part, level);
 }
 
 // Whether a clean link of the flow closes at this level; a dirty one that does has frozen all its flows already.
@@ -123,29 +168,93 @@ static void flow_prefetch_neighbours(const maxmin *m, uint32_t id)
     const maxmin_flow *flow = maxmin_flow_at(m, id);
     for (uint32_t h = 0; h < flow->hops; h++) {
         const maxmin_link *link = &m->links[flow->path[h]];
-        if (link->mark != maxmin_dirty_mark(m)) prefetch_flows(m, link);
+        if (link->mark >> 2 != m->epoch && !link_has_room(link)) prefetch_flows(m, link);
     }
 }
 
-// The clean links of a flow that has left its old trajectory become dirty.
+// Whether a loose link cannot close up to this level.
+static inline bool link_is_safe(const maxmin_link *link, uint64_t level)
+{
+    return link_room(link) >= (unsigned __int128)level * link->open;
+}
+
+// Up to which level a loose link cannot close.
+static inline uint64_t link_safe_level(const maxmin_link *link)
+{
+    return link->open > 0 ? link_room(link) / link->open : MAXMIN_NONE;
+}
+
+// A flow of a link that is not dirty is let rise above its old level, that of this round.
+static void link_let_rise(maxmin *m, uint32_t id, uint64_t load, uint64_t level)
+{
+    maxmin_link *link = &m->links[id];
+    if (link->mark != maxmin_loose_mark(m)) {
+        if (!link_has_room(link)) {
+            link_make_dirty(m, id, level + 1);
+            return;
+        }
+        link_make_loose(m, id);
+    }
+    link->remaining += load * level;
+    link->open += load;
+    if (!link_is_safe(link, level + 1))
+        link_make_dirty(m, id, level + 1);
+    else if (!link_is_safe(link, m->watch))
+        m->watch = link_safe_level(link);
+}
+
+// The clean links of a flow that has left its old trajectory become loose or dirty.
 static void flow_spread(maxmin *m, uint32_t id, uint64_t level)
 {
+    const maxmin_flow *flow = maxmin_flow_at(m, id);
+    const uint32_t dirty = maxmin_dirty_mark(m), loose = maxmin_loose_mark(m);
+    const bool rises = flow->mark == m->epoch << 1;
     for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part)) {
         const maxmin_flow *record = maxmin_flow_at(m, part);
-        for (uint32_t h = 0; h < record->hops; h++)
-            if (m->links[record->path[h]].mark != maxmin_dirty_mark(m))
+        for (uint32_t h = 0; h < record->hops; h++) {
+            uint32_t mark = m->links[record->path[h]].mark;
+            if (mark == dirty) continue;
+            if (rises)
+                link_let_rise(m, record->path[h], maxmin_load_per_level(m, flow, part << m->hop_bits | h),
+                              level);
+            else if (mark != loose) // else it knows since the flow froze
                 link_make_dirty(m, record->path[h], level + 1);
+        }
     }
+}
+
+// After the round on which the watch stood: loose links that might close in the next become dirty, the others are watched on.
+static void watch_move(maxmin *m, uint64_t level)
+{
+    m->watch = MAXMIN_NONE;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->loose_count; i++) {
+        const maxmin_link *link = &m->links[m->loose[i]];
+        if (link->mark != maxmin_loose_mark(m)) continue;
+        if (!link_is_safe(link, level + 1)) {
+            link_make_dirty(m, m->loose[i], level + 1);
+            continue;
+        }
+        m->watch = maxmin_min(m->watch, link_safe_level(link));
+        m->loose[kept++] = m->loose[i];
+    }
+    m->loose_count = kept;
 }
 
 // Sorts out the entries of one level: links that close now, before anything has changed, to closing[], flows to
 // candidates[]. A link whose share has risen goes back into the queue.
-static void round_gather(maxmin *m, uint32_t entry, uint32_t *closing_count, uint32_t *candidate_count)
+// Returns the watch's entry if it stands here.
+static uint32_t round_gather(maxmin *m, uint32_t entry, uint32_t *closing_count, uint32_t *candidate_count)
 {
     const uint64_t level = m->queue.level;
+    uint32_t watch = LEVEL_QUEUE_END;
     for (uint32_t next; entry != LEVEL_QUEUE_END; entry = next) {
         next = m->queue.entries[entry].next;
         uint32_t item = m->queue.entries[entry].item;
+        if (item == MAXMIN_WATCH) {
+            if (m->watch == level) watch = entry; // else it stands lower by now, or has passed
+            continue;
+        }
         if (item & MAXMIN_FLOW_BIT) {
             m->candidates[(*candidate_count)++] = item & ~MAXMIN_FLOW_BIT;
             continue;
@@ -160,17 +269,18 @@ static void round_gather(maxmin *m, uint32_t entry, uint32_t *closing_count, uin
             if (link->open > 0) level_queue_put(&m->queue, entry, share);
         }
     }
+    return watch;
 }
 
 static void round_play(maxmin *m, uint32_t entry)
 {
     SIM_ASSERT(entry !=
                LEVEL_QUEUE_END); // a rising flow stands on a dirty link, which has an entry, or has a cap
-    const uint64_t level = m->queue.level;
+    const uint64_t level = m->queue.level, watch_before = m->watch;
     const uint32_t touched = m->epoch << 1;
     uint32_t closing_count = 0, candidate_count = 0;
     m->moved_count = 0;
-    round_gather(m, entry, &closing_count, &candidate_count);
+    const uint32_t watch_entry = round_gather(m, entry, &closing_count, &candidate_count);
     for (uint32_t i = 0; i < closing_count; i++) {
         maxmin_link *link = &m->links[m->closing[i]];
         const uint32_t *list = maxmin_list(m, link);
@@ -195,29 +305,59 @@ static void round_play(maxmin *m, uint32_t entry)
         flow_prefetch_neighbours(m, m->moved[i]);
     for (uint32_t i = 0; i < m->moved_count; i++)
         flow_spread(m, m->moved[i], level);
+    if (watch_entry != LEVEL_QUEUE_END) {
+        watch_move(m, level);
+        if (m->watch != MAXMIN_NONE) level_queue_put(&m->queue, watch_entry, m->watch);
+    } else if (m->watch != watch_before) {
+        level_queue_push(&m->queue, m->watch, MAXMIN_WATCH);
+    }
 }
 
-// Touches the arrived flows, completes the bound of the prefix lemma and makes the changed links dirty.
+// Touches a flow that has arrived; it rises above its old level from the beginning.
+static void arrived_touch(maxmin *m, maxmin_flow *flow, uint32_t id)
+{
+    flow_touch(m, flow, id);
+    for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part)) {
+        const maxmin_flow *record = maxmin_flow_at(m, part);
+        for (uint32_t h = 0; h < record->hops; h++)
+            m->links[record->path[h]].open += maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+    }
+}
+
+// Touches the arrived flows, completes the bound of the prefix lemma and makes the changed links loose or dirty. What cannot
+// close up to a level bounds the prefix no lower than that.
 static void replay_begin(maxmin *m)
 {
     level_queue_clear(&m->queue);
     m->touched_count = 0;
     m->rising = 0;
+    m->loose_count = 0;
+    m->watch = MAXMIN_NONE;
     uint64_t prefix = m->prefix;
+    for (uint32_t i = 0; i < m->seed_count; i++)
+        m->links[m->seeds[i]].open = 0;
     for (uint32_t i = 0; i < m->arrived_count; i++) {
         maxmin_flow *flow = maxmin_flow_at(m, m->arrived[i]);
         if (!flow->weight || flow->mark == m->epoch << 1)
             continue; // it has departed again, or is named twice
-        flow_touch(m, flow, m->arrived[i]);
+        arrived_touch(m, flow, m->arrived[i]);
     }
     for (uint32_t i = 0; i < m->seed_count; i++) {
-        const maxmin_link *link = &m->links[m->seeds[i]];
+        maxmin_link *link = &m->links[m->seeds[i]];
+        if (link_has_room(link)) {
+            link->mark = maxmin_loose_mark(m);
+            m->loose[m->loose_count++] = m->seeds[i];
+            m->watch = maxmin_min(m->watch, link_safe_level(link));
+            continue;
+        }
         prefetch_flows(m, link);
         if ((link->mark & MAXMIN_BOUNDED) && link->weight > 0)
             prefix = maxmin_min(prefix, link->capacity / link->weight);
     }
+    prefix = maxmin_min(prefix, m->watch);
     for (uint32_t i = 0; i < m->seed_count; i++)
-        link_make_dirty(m, m->seeds[i], prefix);
+        if (m->links[m->seeds[i]].mark != maxmin_loose_mark(m)) link_make_dirty(m, m->seeds[i], prefix);
+    if (m->watch != MAXMIN_NONE) level_queue_push(&m->queue, m->watch, MAXMIN_WATCH);
 }
 
 static bool replay_is_dense(const maxmin *m)
