@@ -114,36 +114,45 @@ static inline void link_make_loose(maxmin *m, uint32_t id)
     m->loose[m->loose_count++] = id;
 }
 
-// Tells the dirty and the loose links of one of its records that a flow freezes. A link that is neither becomes loose now if
-// it can, and dirty after the round if it cannot (flow_spread()).
-static inline void part_freeze(maxmin *m, const maxmin_flow *flow, uint32_t part, uint64_t level,
+// Tells the links of one of its records that a flow freezes. Those that are dirty, or loose if it has risen, give it its share;
+// the loose that have counted it at its old level get back the difference. One that is neither becomes loose if it can; when
+// it cannot, the answer is true: it has to become dirty after the round. The two kinds are hard to foresee: no branch asks.
+static inline bool part_freeze(maxmin *m, const maxmin_flow *flow, uint32_t part, uint64_t level,
                                bool has_risen)
 {
     const maxmin_flow *record = maxmin_flow_at(m, part);
     const uint32_t dirty = maxmin_dirty_mark(m), loose = maxmin_loose_mark(m);
+    const bool falls = level < flow->level && !has_risen;
+    const uint64_t returned = falls ? flow->level - level : 0;
+    bool spoils = false;
     for (uint32_t h = 0; h < record->hops; h++) {
         maxmin_link *link = &m->links[record->path[h]];
-        uint64_t load = maxmin_load_per_level(m, flow, part << m->hop_bits | h);
-        if (link->mark == dirty || (has_risen && link->mark == loose)) {
-            SIM_ASSERT(load * level <= link->remaining && load <= link->open);
-            link->remaining -= load * level;
-            link->open -= load;
-        } else if (level < flow->level && !has_risen) {
-            if (link->mark != loose && !link_has_room(link)) continue;
-            if (link->mark != loose) link_make_loose(m, record->path[h]);
-            link->remaining += load * (flow->level - level);
+        const uint64_t load = maxmin_load_per_level(m, flow, part << m->hop_bits | h);
+        if (falls && link->mark != dirty && link->mark != loose) {
+            if (link_has_room(link))
+                link_make_loose(m, record->path[h]);
+            else
+                spoils = true;
         }
+        const uint64_t is_loose = link->mark == loose;
+        const uint64_t takes = (uint64_t)(link->mark == dirty) | (is_loose & has_risen);
+        const uint64_t taken = load & (0 - takes);
+        SIM_ASSERT(taken * level <= link->remaining && taken <= link->open);
+        link->remaining += (load & (0 - is_loose)) * returned - taken * level;
+        link->open -= taken;
     }
     m->visited += record->hops;
+    return spoils;
 }
 
 static inline void flow_freeze(maxmin *m, maxmin_flow *flow, uint32_t id, uint64_t level)
 {
     // One that has arrived rises from the beginning; another has moved already when it was let rise.
-    bool has_risen = flow->level < level || flow->level == MAXMIN_NONE;
-    if (level < flow->level && !has_risen) m->moved[m->moved_count++] = id;
+    const bool has_risen = flow->level < level || flow->level == MAXMIN_NONE;
+    bool spoils = false;
     for (uint32_t part = id; part != MAXMIN_END; part = maxmin_next_part(m, part))
-        part_freeze(m, flow, part, level, has_risen);
+        spoils |= part_freeze(m, flow, part, level, has_risen);
+    if (spoils) m->moved[m->moved_count++] = id;
     flow->level = level;
     flow->mark |= 1;
     m->rising--;

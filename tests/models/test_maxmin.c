@@ -680,6 +680,43 @@ static void work_stays_local(void **state)
     arena_destroy(a);
 }
 
+// Two links of 1000 with two flows each, which close at 500; one flow of each also crosses a third link. The other two depart,
+// and the two that stay double. A third link of 1301 fills up on the way, at floor(1301 / 2), so it is looked into before that.
+// One of 2002 has room for both and for one unit more of each, and is never looked into.
+static void a_link_with_room_is_watched_only(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t capacity, want, want_closing, want_dirtied;
+    } rows[] = { { 1301, 650, 650, 3 }, { 2002, 1000, MAXMIN_NONE, 2 } };
+    for (size_t r = 0; r < ARRAY_COUNT(rows); r++) {
+        arena *a = arena_create("test");
+        maxmin *m = maxmin_create(a, &(maxmin_options){ .path_usual = 2, .policy = MAXMIN_INCREMENTAL });
+        uint32_t count, ids[4];
+        maxmin_add_link(m, 1000);
+        maxmin_add_link(m, 1000);
+        maxmin_add_link(m, rows[r].capacity);
+        for (uint32_t f = 0; f < 4; f++)
+            ids[f] = maxmin_arrive(m, &(maxmin_demand){ .links = (uint32_t[]){ f % 2, 2 },
+                                                        .hops = f < 2 ? 2 : 1,
+                                                        .weight = 1,
+                                                        .cap = MAXMIN_NONE });
+        maxmin_resolve(m, &count);
+        assert_int_equal(maxmin_level(m, ids[0]), 500);
+        const maxmin_counters before = maxmin_counters_of(m);
+        maxmin_depart(m, ids[2]);
+        maxmin_depart(m, ids[3]);
+        maxmin_resolve(m, &count);
+        const maxmin_counters after = maxmin_counters_of(m);
+        assert_int_equal(maxmin_level(m, ids[0]), rows[r].want);
+        assert_int_equal(maxmin_level(m, ids[1]), rows[r].want);
+        assert_int_equal(maxmin_closing_level(m, 2), rows[r].want_closing);
+        assert_int_equal(after.links_dirtied - before.links_dirtied, rows[r].want_dirtied);
+        maxmin_verify(m);
+        arena_destroy(a);
+    }
+}
+
 // Too much changes: the incremental solve gives up, before it starts or on the way, and the result is the same.
 static void the_dense_regime_is_solved_all_anew(void **state)
 {
@@ -970,6 +1007,7 @@ int main(void)
         cmocka_unit_test(a_higher_capacity_never_lowers_the_least_level),
         cmocka_unit_test(with_unequal_weights_the_least_rate_may_fall),
         cmocka_unit_test(work_stays_local),
+        cmocka_unit_test(a_link_with_room_is_watched_only),
         cmocka_unit_test(the_dense_regime_is_solved_all_anew),
         cmocka_unit_test(long_paths_take_several_records),
         cmocka_unit_test(arrivals_that_do_not_stay),
