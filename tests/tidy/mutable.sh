@@ -27,7 +27,9 @@ variables() {
             if (section !~ /^(\.s?data|\.s?bss|\.tdata|\.tbss|\*COM\*)/ || section ~ /^\.data\.rel\.ro/) next
             if (substr(flags, 6, 1) == "d" || (substr(flags, 7, 1) != "O" && section !~ /^\.t/)) next
             if ($NF ~ /^(__odr_asan|__asan|__ubsan|__sanitizer|__gcov|__llvm|\.L)/) next
-            print member ":" $NF
+            name = $NF
+            if (match(name, /^[A-Za-z_][A-Za-z_0-9]*\.[A-Za-z_]/)) sub(/^[^.]*\./, "", name) # clang: FUNCTION.NAME
+            print member ":" name
         }'
 }
 
