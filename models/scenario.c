@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/scenario.h"
 #include "sim/os.h"
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,46 +196,39 @@ bool scenario_load(arena *a, const catalogue *parts, const char *path, const cha
            (!out->has_model || llm_complete(&out->model, out->reader, error));
 }
 
-typedef struct text_stream {
+typedef struct resolved_text {
+    const scenario *scenario;
+    arena *arena;
     FILE *out;
-    char *text; // its memory is malloc's
+    char *text; // malloc's
     size_t length;
-} text_stream;
+    const char *copy; // NULL: writing failed
+} resolved_text;
 
-static const char *write_resolved(const scenario *s, arena *a, text_stream *t)
+static bool write_resolved(void *owner)
 {
-    bind_write(s->reader, s->rows, s, 0, t->out);
+    resolved_text *t = owner;
+    bind_write(t->scenario->reader, t->scenario->rows, t->scenario, 0, t->out);
     const bool good = fclose(t->out) == 0 && t->text;
     t->out = NULL;
-    return good ? arena_text_n(a, t->text, t->length) : NULL;
+    if (good) t->copy = arena_text_n(t->arena, t->text, t->length);
+    return good;
 }
 
-// When the arena ends it jumps past us, but the stream is not in it: we stand in the way and jump on.
-static const char *write_and_clean(const scenario *s, arena *a, text_stream *t)
+static void free_resolved(void *owner)
 {
-    jmp_buf here, *outer = arena_escape(a);
-    if (outer) {
-        if (setjmp(here)) {
-            if (t->out) fclose(t->out);
-            free(t->text);
-            arena_set_escape(a, outer);
-            longjmp(*outer, 1);
-        }
-        arena_set_escape(a, &here);
-    }
-    const char *text = write_resolved(s, a, t);
-    arena_set_escape(a, outer);
+    resolved_text *t = owner;
+    if (t->out) fclose(t->out);
     free(t->text);
-    return text;
 }
 
 const char *scenario_resolved(const scenario *s, arena *a, sim_error *error)
 {
-    text_stream t = { 0 };
+    resolved_text t = { .scenario = s, .arena = a };
     t.out = os_open_memory(&t.text, &t.length);
-    const char *text = t.out ? write_and_clean(s, a, &t) : NULL;
-    if (!text) sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
-    return text;
+    if (!t.out || !arena_guard(a, write_resolved, free_resolved, &t))
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "no memory for the resolved scenario");
+    return t.copy;
 }
 
 int scenario_forced_protocol(const scenario *s)

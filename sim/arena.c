@@ -84,6 +84,23 @@ jmp_buf *arena_escape(const arena *a)
     return a->escape;
 }
 
+bool arena_guard(arena *a, bool (*work)(void *owner), void (*clean)(void *owner), void *owner)
+{
+    jmp_buf here, *outer = a->escape;
+    if (outer) {
+        if (setjmp(here)) {
+            clean(owner);
+            a->escape = outer;
+            longjmp(*outer, 1);
+        }
+        a->escape = &here;
+    }
+    const bool fine = work(owner);
+    a->escape = outer;
+    clean(owner);
+    return fine;
+}
+
 void arena_fail_after(arena *a, uint64_t allocations)
 {
     a->fail_after = allocations;

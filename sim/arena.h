@@ -5,6 +5,7 @@
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,10 @@ typedef struct arena_mark_t { // a moment to which arena_release() goes back
 arena *arena_create(const char *name); // NULL when memory has ended; the name is kept, not copied
 void arena_destroy(arena *a);          // frees everything; NULL is fine
 void arena_set_escape(arena *a, jmp_buf *escape);
-// For who holds foreign memory: set your own escape, free, jump on to this one.
-jmp_buf *arena_escape(const arena *a);
+jmp_buf *arena_escape(const arena *a); // the one that is set; NULL: none
+// For work in the arena that also holds foreign memory (a library's, a stream's): runs work(owner), then clean(owner), which
+// is run as well when the arena ends and jumps past the work. Returns what work returned.
+bool arena_guard(arena *a, bool (*work)(void *owner), void (*clean)(void *owner), void *owner);
 // The n-th allocation of this arena from now on fails, as if memory had ended (tests only); 0 switches it off.
 void arena_fail_after(arena *a, uint64_t allocations);
 

@@ -5,29 +5,38 @@
 #include "sim/document_build.h"
 #include "sim/os.h"
 #include "sim/words.h"
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct file_text {
+    arena *arena;
+    char *text, *copy;
+    size_t length;
+} file_text;
+
+static bool copy_text(void *owner)
+{
+    file_text *f = owner;
+    f->copy = arena_text_n(f->arena, f->text, f->length);
+    return true;
+}
+
+static void free_text(void *owner)
+{
+    file_text *f = owner;
+    free(f->text);
+}
 
 // The text of a file in the arena. os_read_file() hands out memory that must be freed also when the arena ends.
 bool doc_read_text(arena *a, const char *path, const sim_place *where, char **copy, size_t *length,
                    sim_error *error)
 {
-    char *text;
-    if (!os_read_file(path, DOCUMENT_BYTES_MAX, &text, length, where, error)) return false;
-    jmp_buf here, *outer = arena_escape(a);
-    if (outer) {
-        if (setjmp(here)) {
-            free(text);
-            arena_set_escape(a, outer);
-            longjmp(*outer, 1);
-        }
-        arena_set_escape(a, &here);
-    }
-    *copy = arena_text_n(a, text, *length);
-    arena_set_escape(a, outer);
-    free(text);
-    return true;
+    file_text f = { .arena = a };
+    if (!os_read_file(path, DOCUMENT_BYTES_MAX, &f.text, &f.length, where, error)) return false;
+    const bool fine = arena_guard(a, copy_text, free_text, &f);
+    *copy = f.copy;
+    *length = f.length;
+    return fine;
 }
 
 // "a.yaml -> b.yaml -> a.yaml": from the file that is met again, so that the chain shows the circle alone.

@@ -3,7 +3,6 @@
 // accepts duplicate keys.
 #include "sim/array.h"
 #include "sim/document_build.h"
-#include <setjmp.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -309,8 +308,9 @@ static bool take_event(builder *b)
     return false;
 }
 
-static bool build(builder *b)
+static bool build(void *owner)
 {
+    builder *b = owner;
     const doc_source *s = b->source;
     yaml_parser_set_encoding(&b->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b->parser, (const yaml_char_t *)s->text + s->start, s->length - s->start);
@@ -328,37 +328,19 @@ static bool build(builder *b)
     return true;
 }
 
-static void clean(builder *b)
+static void clean(void *owner)
 {
+    builder *b = owner;
     if (b->has_event) yaml_event_delete(&b->event);
     yaml_parser_delete(&b->parser);
-}
-
-// When the arena ends it jumps past us, but libyaml's memory is not in it: we stand in the way and jump on.
-static bool build_and_clean(builder *b)
-{
-    arena *a = b->load->arena;
-    jmp_buf here, *outer = arena_escape(a);
-    if (!yaml_parser_initialize(&b->parser)) return fail_syntax(b);
-    if (outer) {
-        if (setjmp(here)) {
-            clean(b);
-            arena_set_escape(a, outer);
-            longjmp(*outer, 1);
-        }
-        arena_set_escape(a, &here);
-    }
-    bool fine = build(b);
-    arena_set_escape(a, outer);
-    clean(b);
-    return fine;
 }
 
 bool doc_read_yaml(doc_load *load, const doc_source *source, uint32_t depth, doc_node **root,
                    sim_error *error)
 {
     builder b = { .load = load, .source = source, .error = error, .outer_depth = depth - 1 };
-    if (!build_and_clean(&b)) return false;
+    if (!yaml_parser_initialize(&b.parser)) return fail_syntax(&b);
+    if (!arena_guard(load->arena, build, clean, &b)) return false; // libyaml's memory is not in the arena
     *root = b.root;
     return true;
 }

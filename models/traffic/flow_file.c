@@ -3,7 +3,6 @@
 #include "sim/os.h"
 #include "sim/words.h"
 #include <inttypes.h>
-#include <setjmp.h>
 #include <stdlib.h>
 
 enum { FIELD_START, FIELD_FROM, FIELD_TO, FIELD_BYTES, FIELDS };
@@ -264,24 +263,32 @@ bool flow_file_parse(arena *a, const char *name, const char *text, size_t length
     return sim_fail(error, SIM_EXIT_INPUT, &place, "there is no flow below the header");
 }
 
+typedef struct flow_reading {
+    arena *arena;
+    const char *path;
+    char *text; // malloc's
+    size_t length;
+    const flow_file_limits *limits;
+    traffic_flow_array *out;
+    sim_error *error;
+} flow_reading;
+
+static bool parse_text(void *owner)
+{
+    const flow_reading *r = owner;
+    return flow_file_parse(r->arena, r->path, r->text, r->length, r->limits, r->out, r->error);
+}
+
+static void free_text(void *owner)
+{
+    const flow_reading *r = owner;
+    free(r->text);
+}
+
 bool flow_file_read(arena *a, const char *path, const flow_file_limits *limits, traffic_flow_array *out,
                     sim_error *error)
 {
-    char *text;
-    size_t length;
-    if (!os_read_file(path, FLOW_FILE_BYTES_MAX, &text, &length, NULL, error)) return false;
-    // When the arena ends it jumps past us, but the text is not in it: we stand in the way and jump on.
-    jmp_buf here, *outer = arena_escape(a);
-    if (outer) {
-        if (setjmp(here)) {
-            free(text);
-            arena_set_escape(a, outer);
-            longjmp(*outer, 1);
-        }
-        arena_set_escape(a, &here);
-    }
-    const bool fine = flow_file_parse(a, path, text, length, limits, out, error);
-    arena_set_escape(a, outer);
-    free(text);
-    return fine;
+    flow_reading r = { .arena = a, .path = path, .limits = limits, .out = out, .error = error };
+    return os_read_file(path, FLOW_FILE_BYTES_MAX, &r.text, &r.length, NULL, error) &&
+           arena_guard(a, parse_text, free_text, &r);
 }
