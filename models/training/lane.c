@@ -21,8 +21,9 @@ void lanes_build(arena *a, parallel_sizes sizes, bool fold_node, uint32_t gpus_p
         .lane_of_rank = arena_array(a, lane_id, ranks),
         .sizes = sizes,
     };
+    const bool neighbours = sizes.order[0] == AXIS_TENSOR; // else the ranks of a group are not consecutive
     for (rank_id group = 0; group < ranks; group += sizes.tensor) {
-        const bool folds = fold_node && group_folds(group, sizes.tensor, gpus_per_node, health);
+        const bool folds = fold_node && neighbours && group_folds(group, sizes.tensor, gpus_per_node, health);
         const uint32_t together = folds ? sizes.tensor : 1;
         for (rank_id first = group; first < group + sizes.tensor; first += together) {
             out->lanes[out->count] = (lane_def){

@@ -26,7 +26,7 @@ typedef struct lane_table {
     parallel_sizes sizes;
 } lane_table;
 
-// fold_node: tensor-parallel groups that lie inside one node and whose GPUs are all alike become one lane each; otherwise
-// every rank is a lane. gpus_per_node is for packed placement (rank r on GPU r).
+// fold_node: tensor-parallel groups that lie inside one node and whose GPUs are all alike become one lane each, if tensor is
+// the innermost axis; otherwise every rank is a lane. gpus_per_node is for packed placement (rank r on GPU r).
 void lanes_build(arena *a, parallel_sizes sizes, bool fold_node, uint32_t gpus_per_node, gpu_health health,
                  lane_table *out);

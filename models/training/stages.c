@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/training/stages.h"
+#include "models/training/parallel.h"
+#include "sim/check.h"
+#include <inttypes.h>
+
+const char *const layer_split_words[] = { "even", "uneven", "ends", NULL };
+
+static uint64_t virtual_stages(const stages_def *d)
+{
+    return (uint64_t)d->stages * d->chunks;
+}
+
+// ---- checks
+
+static bool refuse_count(const stages_def *d, const char *what, const sim_place *where, sim_error *error)
+{
+    if (d->chunks == 1)
+        return sim_fail(error, SIM_EXIT_INPUT, where, "%u layers%s over %u stages", d->layers, what,
+                        d->stages);
+    return sim_fail(error, SIM_EXIT_INPUT, where, "%u layers%s over %u stages of %u chunks", d->layers, what,
+                    d->stages, d->chunks);
+}
+
+static bool check_enough(const stages_def *d, const sim_place *where, sim_error *error)
+{
+    if (virtual_stages(d) <= d->layers) return true;
+    refuse_count(d, " are too few", where, error);
+    if (d->chunks <= d->layers) return sim_hint(error, "the nearest is %u stages", d->layers / d->chunks);
+    return sim_hint(error, "the nearest is %u chunks on 1 stage", d->layers);
+}
+
+// Units are shared out evenly: layers, and the ends of the model where they count as layers.
+static bool check_divides(const stages_def *d, uint64_t units, const char *what, const sim_place *where,
+                          sim_error *error)
+{
+    if (units % virtual_stages(d) == 0) return true;
+    refuse_count(d, what, where, error);
+    const bool can_be_uneven = virtual_stages(d) <= d->layers;
+    const char *uneven = layer_split_words[SPLIT_UNEVEN];
+    if (units % d->chunks == 0)
+        return sim_hint(error, "the nearest is %" PRIu64 " stages%s%s",
+                        parallel_nearest_divisor(units / d->chunks, d->stages),
+                        can_be_uneven ? ", or the split " : "", can_be_uneven ? uneven : "");
+    if (can_be_uneven) return sim_hint(error, "the nearest is the split %s", uneven);
+    if (units % d->stages == 0)
+        return sim_hint(error, "the nearest is %" PRIu64 " chunks",
+                        parallel_nearest_divisor(units / d->stages, d->chunks));
+    return sim_hint(error, "the nearest is %" PRIu64 " stages of 1 chunk",
+                    parallel_nearest_divisor(units, d->stages));
+}
+
+// Which number of the list would make its sum right: the last, if it has enough to give.
+static bool hint_sum(const stages_def *d, uint64_t sum, sim_error *error)
+{
+    const uint64_t others = sum - d->list[d->list_count - 1];
+    if (others <= d->layers)
+        return sim_hint(error, "the nearest has %" PRIu64 " in the last place", d->layers - others);
+    return sim_hint(error, "the nearest is the split %s", layer_split_words[SPLIT_UNEVEN]);
+}
+
+static bool check_list(const stages_def *d, const sim_place *where, sim_error *error)
+{
+    if (d->list_count != virtual_stages(d)) {
+        sim_fail(error, SIM_EXIT_INPUT, where,
+                 "the list of layers has %u numbers, but there are %u stages of %u chunks", d->list_count,
+                 d->stages, d->chunks);
+        return sim_hint(error, "the nearest has %" PRIu64 " numbers", virtual_stages(d));
+    }
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < d->list_count; i++) {
+        sum += d->list[i];
+        if (d->list[i] > 0 || i == 0 || i + 1 == d->list_count) continue;
+        sim_fail(
+            error, SIM_EXIT_INPUT, where,
+            "the list of layers has none in place %u, and only the first and the last place have an end of "
+            "the model instead",
+            i + 1);
+        return sim_hint(error, "the nearest has 1 there");
+    }
+    if (sum == d->layers) return true;
+    sim_fail(error, SIM_EXIT_INPUT, where, "the list of layers has %" PRIu64 ", but the model has %u", sum,
+             d->layers);
+    return hint_sum(d, sum, error);
+}
+
+bool stages_check(const stages_def *def, const sim_place *where, sim_error *error)
+{
+    SIM_ASSERT(def->layers > 0 && def->stages > 0 && def->chunks > 0);
+    const uint64_t both_ends = 2;
+    switch (def->split) {
+    case SPLIT_EVEN: return check_divides(def, def->layers, " do not split evenly", where, error);
+    case SPLIT_UNEVEN: return check_enough(def, where, error);
+    case SPLIT_ENDS:
+        return check_divides(def, def->layers + both_ends, " and both ends do not split evenly", where,
+                             error);
+    case SPLIT_LIST: return check_list(def, where, error);
+    }
+    SIM_ASSERT(false);
+    return false;
+}
+
+// ---- the table
+
+static uint32_t layers_of(const stages_def *d, uint64_t index)
+{
+    const uint64_t count = virtual_stages(d);
+    switch (d->split) {
+    case SPLIT_EVEN: return (uint32_t)(d->layers / count);
+    case SPLIT_UNEVEN: return (uint32_t)(d->layers / count + (index < d->layers % count));
+    case SPLIT_ENDS:
+        return (uint32_t)(((uint64_t)d->layers + 2) / count - (index == 0) - (index + 1 == count));
+    case SPLIT_LIST: return d->list[index];
+    }
+    SIM_ASSERT(false);
+    return 0;
+}
+
+stage_table stages_build(arena *a, const stages_def *def)
+{
+    const uint64_t count = virtual_stages(def);
+    const stage_table t = { .stages = def->stages,
+                            .chunks = def->chunks,
+                            .items = arena_array(a, stage_chunk, count) };
+    uint32_t first = 0;
+    for (uint64_t index = 0; index < count; index++) {
+        const uint64_t stage = index % def->stages, chunk = index / def->stages;
+        const uint32_t layers = layers_of(def, index);
+        t.items[stage * def->chunks + chunk] = (stage_chunk){
+            .layers = layers,
+            .first_layer = first,
+            .has_embedding = index == 0,
+            .has_head = index + 1 == count,
+        };
+        first += layers;
+    }
+    SIM_ASSERT(first == def->layers);
+    return t;
+}
+
+const stage_chunk *stage_chunk_at(const stage_table *t, uint32_t stage, uint32_t chunk)
+{
+    SIM_ASSERT(stage < t->stages && chunk < t->chunks);
+    return &t->items[(size_t)stage * t->chunks + chunk];
+}
+
+uint32_t stage_layers(const stage_table *t, uint32_t stage)
+{
+    uint32_t layers = 0;
+    for (uint32_t chunk = 0; chunk < t->chunks; chunk++)
+        layers += stage_chunk_at(t, stage, chunk)->layers;
+    return layers;
+}
