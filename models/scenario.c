@@ -271,7 +271,7 @@ memory_settings scenario_memory_settings(const scenario *s)
         .layers_here = s->model.layers / s->plan.pipeline,
         .has_embedding = true,
         .has_head = true,
-        .micro_batches_in_flight = 1,
+        .in_flight = { .layers = s->model.layers / s->plan.pipeline, .embeddings = 1, .heads = 1 },
         .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
         .bucket_bytes = s->plan.data > 1 ? s->plan.bucket_bytes : 0,

@@ -87,7 +87,8 @@ static double ends_kept_bytes(const llm_def *m, const memory_settings *s)
 {
     const sizes z = sizes_of(m, &s->kernels);
     const double mask = s->has_embedding && m->dropout ? z.rows * z.h : 0.0;
-    return mask + (s->has_head ? norm_kept_bytes(m, &s->kernels, &z) : 0.0);
+    const double head = s->has_head ? norm_kept_bytes(m, &s->kernels, &z) : 0.0;
+    return s->in_flight.embeddings * mask + s->in_flight.heads * head;
 }
 
 // Logits over the padded vocabulary: w bytes as the product wrote them (later their gradient), and their fp32 softmax,
@@ -98,7 +99,7 @@ static double logits_bytes(const llm_def *m, const memory_settings *s)
     const kernel_settings *k = &s->kernels;
     const sizes z = sizes_of(m, k);
     const double logits = z.tokens * (double)(kernels_padded_vocabulary(m, k->tensor) / k->tensor);
-    return logits * (z.w + (k->fused ? 0.0 : 4.0) + 4.0 * s->micro_batches_in_flight);
+    return logits * (z.w + (k->fused ? 0.0 : 4.0) + 4.0 * s->in_flight.heads);
 }
 
 // What exists only while one layer is in its backward pass. Gradients of the activations in hand: in the feed-forward
@@ -158,7 +159,9 @@ static double optimizer_bytes_each(const memory_settings *s)
 
 // Communication: the bucket being reduced, which holds no more than there are gradients. ZeRO-2 and 3 hold the gradient of
 // one unit whole until it is reduced, ZeRO-3 the gathered weights of two units, the one in use and the next; a unit is a
-// layer or a vocabulary table.
+// layer or a vocabulary table. Between the stages of a pipeline a message is a micro-batch's rows of the residual stream, or
+// their gradient; what has arrived for a pass in flight counts as its first layer's input, and what has left is given up at
+// once (Megatron-LM: deallocate_pipeline_outputs).
 static double buffer_bytes(const llm_def *m, const memory_settings *s)
 {
     const uint32_t t = s->kernels.tensor;
@@ -166,7 +169,8 @@ static double buffer_bytes(const llm_def *m, const memory_settings *s)
     const double table = s->has_embedding || s->has_head ? (double)table_here(m, t) : 0.0;
     const double unit = fmax(layer, table);
     const double gradients = (double)memory_parameters_here(m, s) * s->gradient_bytes;
-    double bytes = fmin((double)s->bucket_bytes, gradients);
+    const sizes z = sizes_of(m, &s->kernels);
+    double bytes = fmin((double)s->bucket_bytes, gradients) + s->in_flight.messages * z.w * z.rows * z.h;
     if (s->sharding >= SHARDING_ZERO_2) bytes += unit * s->gradient_bytes;
     if (s->sharding >= SHARDING_ZERO_3) bytes += 2.0 * unit * s->parameter_bytes;
     return bytes;
@@ -186,10 +190,10 @@ static uint64_t whole_bytes(double bytes)
 
 memory_need memory_need_of(const llm_def *m, const memory_settings *s)
 {
-    SIM_ASSERT(s->data > 0 && s->micro_batches_in_flight > 0);
+    SIM_ASSERT(s->data > 0 && s->in_flight.layers >= s->layers_here);
     const double all = (double)memory_parameters_here(m, s), shard = ceil(all / s->data);
-    const double layers = s->layers_here * layer_kept_bytes(m, &s->kernels, s->recompute);
-    const double activations = s->micro_batches_in_flight * (layers + ends_kept_bytes(m, s));
+    const double layer = layer_kept_bytes(m, &s->kernels, s->recompute);
+    const double activations = (double)s->in_flight.layers * layer + ends_kept_bytes(m, s);
     const double logits = logits_bytes(m, s), working = working_bytes(m, s), buffers = buffer_bytes(m, s);
     const double dynamic = activations + logits + working + buffers;
     const double waste = ALLOCATOR_UNIT_BYTES * ceil(ALLOCATOR_WASTE_RATIO * dynamic / ALLOCATOR_UNIT_BYTES);

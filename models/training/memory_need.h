@@ -8,6 +8,16 @@
 
 typedef enum sharding_kind { SHARDING_NONE, SHARDING_ZERO_1, SHARDING_ZERO_2, SHARDING_ZERO_3 } sharding_kind;
 
+// What is kept from forward to backward, at the worst moment of a step. Each number has a moment of its own, so what follows
+// from all together is an upper bound.
+typedef struct memory_in_flight {
+    uint64_t
+        layers; // over the passes whose backwards are still to come: the sum of the layers they went through
+    uint32_t embeddings; // such passes through the embedding
+    uint32_t heads;      // through the head
+    uint32_t messages;   // activations and gradients of a micro-batch on their way from or to other stages
+} memory_in_flight;
+
 typedef struct memory_settings {
     kernel_settings kernels;
     int recompute;        // recompute_kind
@@ -16,9 +26,9 @@ typedef struct memory_settings {
     uint32_t data;        // data-parallel size
     uint32_t layers_here; // transformer layers of this GPU's stage
     bool has_embedding, has_head;
-    uint32_t micro_batches_in_flight; // per stage; 1 without pipeline
-    double gradient_bytes;            // per element, accumulated gradients
-    double parameter_bytes;           // per element, training copy
+    memory_in_flight in_flight; // models/training/in_flight.h
+    double gradient_bytes;      // per element, accumulated gradients
+    double parameter_bytes;     // per element, training copy
     uint64_t bucket_bytes;   // of gradients reduced together, held beside them: at most all of them; 0: none
     uint64_t reserved_bytes; // gpu_def.reserved_bytes
 } memory_settings;

@@ -57,7 +57,7 @@ static inline pass_settings tiny_settings(uint32_t data)
                     .layers_here = 3,
                     .has_embedding = true,
                     .has_head = true,
-                    .micro_batches_in_flight = 1,
+                    .in_flight = { .layers = 3, .embeddings = 1, .heads = 1 },
                     .gradient_bytes = 4.0,
                     .parameter_bytes = 2.0 },
         .micro_batches = 5,
