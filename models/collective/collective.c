@@ -1,173 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "models/collective/collective.h"
-#include "models/collective/plan_cache.h"
+#include "models/collective/collective_internal.h"
 #include "models/collective/ring_order.h"
 #include "models/digest.h"
-#include "sim/array.h"
-#include "sim/map.h"
-
-typedef struct group {
-    group_def def;
-    uint64_t node, label; // words of the digest
-    uint32_t rings;       // of the cache of plans
-    uint32_t free_instance;
-} group;
-
-// All that equal requests share: the plan laid on the group's endpoints, with the protocol it is played by.
-typedef struct shape {
-    collective_request key; // without the tag
-    uint32_t next;          // with the same hash key, or NO_ID
-    uint32_t plan;
-    bool opened; // not only asked about
-    collective_choice choice;
-    // One per edge of the plan. Latency and bytes of all steps; messages: latency of one step.
-    network_edge *edges;
-    uint64_t payload_bytes, network_bytes;
-    uint32_t least_rings; // that share an edge
-} shape;
-
-typedef struct instance {
-    uint32_t shape, tag;
-    uint32_t next_free; // of its group
-    bool open, started;
-    uint32_t missing;  // members not yet there
-    uint64_t *arrived; // a bit per member
-    sim_time first_arrival_ps, last_arrival_ps;
-    uint32_t last_member;
-    plan_state *state; // messages
-    uint32_t transfers_left;
-    uint64_t payload_moved;
-} instance;
-
-ARRAY_OF(group, group_array);
-ARRAY_OF(shape, shape_array);
-ARRAY_OF(instance, instance_array);
-
-struct collectives {
-    arena *arena;
-    sim *sim;
-    network *network;
-    collectives_options options;
-    plan_cache *plans;
-    group_array groups;
-    shape_array shapes;
-    map *shape_by_key; // mixed key -> the latest shape with it; the others follow by .next
-    instance_array instances;
-    uint32_t open_count;
-    uint16_t client, kind_begin, kind_end;
-    collectives_counters counters;
-};
-
-// ---- shapes ----
-
-static const protocol_terms *terms_of(const collectives *c, const shape *s)
-{
-    return &c->options.terms->ring[s->choice.protocol];
-}
-
-static path_facts path_of(const collectives *c, const network_edge *edge)
-{
-    return topology_path_facts(network_topology(c->network), edge->from, edge->to);
-}
-
-// A pair that m of R rings share gives each a share of its rate: together they carry R / m times the rate past it.
-static ring_hops hops_of(const collectives *c, const shape *s, const plan *p)
-{
-    ring_hops hops = { .rate_mBps = UINT64_MAX };
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        path_facts path = path_of(c, &s->edges[e]);
-        SIM_ASSERT(path.rate_mBps <= UINT64_MAX / p->rings);
-        uint64_t rate_mBps = path.rate_mBps * p->rings / p->edges[e].rings;
-        if (rate_mBps < hops.rate_mBps) hops.rate_mBps = rate_mBps;
-        hops.counts[path.class] += p->edges[e].rings;
-    }
-    return hops;
-}
-
-// The latency of a step [ps], rounded up: the mean over the rings' hops of max(hop, delay). hop is the protocol's, by the
-// widest class of the path; it is from end to end, so that the path's delay is in it, unless the path is longer than that.
-// The mean, because a chunk meets one hop after another and the hops of different chunks overlap: over n - 1 steps it has
-// met them all but one. NCCL adds up the same (src/graph/tuning.cc, ncclTopoTuneModel: steps between nodes and others, each
-// with its latency). Exact where hops are alike; a step over the network then seems shorter and one inside a node longer
-// than they are. An upper bound where the slowest hop's bytes take longer than a chunk's way round divided by n: they hide
-// latency there.
-static sim_time step_latency_ps(const collectives *c, const shape *s, const plan *p)
-{
-    unsigned __int128 sum_ps = 0;
-    uint64_t hops = 0;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        path_facts path = path_of(c, &s->edges[e]);
-        sim_time hop_ps = terms_of(c, s)->hop_ps[path.class];
-        sum_ps += (uint64_t)(hop_ps > path.delay_ps ? hop_ps : path.delay_ps) *
-                  (unsigned __int128)p->edges[e].rings;
-        hops += p->edges[e].rings;
-    }
-    return hops ? (sim_time)((sum_ps + hops - 1) / hops) : 0;
-}
-
-// What the network will have delivered at the end: of messages, each transfer is rounded up to whole bytes by itself.
-static uint64_t network_bytes_of(collectives *c, const shape *s)
-{
-    const cached_plan *cached = plan_cache_at(c->plans, s->plan);
-    uint64_t bytes = 0;
-    for (uint32_t t = 0; t < cached->transfer_count; t++)
-        bytes += protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
-    for (uint32_t e = 0; c->options.grain == GRAIN_STREAMS && e < cached->plan.edge_count; e++)
-        bytes += s->edges[e].bytes;
-    return bytes;
-}
-
-static void fill_shape(collectives *c, shape *s)
-{
-    const group *g = &c->groups.items[s->key.group];
-    s->plan = plan_cache_find(c->plans, s->key.kind, g->rings, s->key.bytes);
-    const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
-    SIM_ASSERT(p->ranks == g->def.count);
-    s->edges = arena_array(c->arena, network_edge, p->edge_count);
-    for (uint32_t e = 0; e < p->edge_count; e++)
-        s->edges[e] = (network_edge){ .from = g->def.members[p->edges[e].from],
-                                      .to = g->def.members[p->edges[e].to] };
-    ring_hops hops = hops_of(c, s, p);
-    s->choice = collective_choose(c->options.terms, p->kind, p->ranks, p->bytes, &hops,
-                                  s->key.forced_protocol);
-    const sim_time step_ps = step_latency_ps(c, s, p);
-    const sim_time times = c->options.grain == GRAIN_STREAMS ? p->steps : 1;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        network_edge *edge = &s->edges[e];
-        const sim_time delay_ps = path_of(c, edge).delay_ps; // the network adds it, once a step
-        edge->latency_ps = step_ps > delay_ps ? times * (step_ps - delay_ps) : 0;
-        edge->bytes = protocol_wire_bytes(terms_of(c, s), p->edges[e].bytes);
-    }
-    s->least_rings = UINT32_MAX;
-    for (uint32_t e = 0; e < p->edge_count; e++)
-        if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
-    s->payload_bytes = plan_payload_bytes(p);
-    s->network_bytes = network_bytes_of(c, s);
-}
-
-static bool same_request(const collective_request *a, const collective_request *b)
-{
-    return a->kind == b->kind && a->group == b->group && a->bytes == b->bytes &&
-           a->forced_protocol == b->forced_protocol;
-}
-
-static uint32_t find_shape(collectives *c, const collective_request *request)
-{
-    SIM_ASSERT(request->group < c->groups.count && request->kind < COLLECTIVE_KINDS);
-    SIM_ASSERT(request->kind != COLLECTIVE_SEND_RECV || c->groups.items[request->group].def.count == 2);
-    uint64_t key = request->bytes ^ (uint64_t)request->group << 32 ^ (uint64_t)request->kind << 60 ^
-                   (uint64_t)(request->forced_protocol + 1) << 56;
-    uint32_t first = NO_ID;
-    map_get(c->shape_by_key, key, &first);
-    for (uint32_t i = first; i != NO_ID; i = c->shapes.items[i].next)
-        if (same_request(&c->shapes.items[i].key, request)) return i;
-    shape *s = array_push(&c->shapes, c->arena);
-    s->key = *request;
-    s->next = first;
-    fill_shape(c, s);
-    map_set(c->shape_by_key, key, c->shapes.count - 1);
-    return c->shapes.count - 1;
-}
 
 // ---- instances ----
 
@@ -187,17 +21,38 @@ static uint32_t take_instance(collectives *c, group_id g)
     return i;
 }
 
+void collective_count_opened(collectives *c, uint32_t s)
+{
+    shape *own = &c->shapes.items[s];
+    if (own->opened) c->counters.plan_hits++;
+    own->opened = true;
+}
+
 uint32_t collective_open(collectives *c, const collective_request *request)
 {
-    uint32_t s = find_shape(c, request);
-    if (c->shapes.items[s].opened) c->counters.plan_hits++;
-    c->shapes.items[s].opened = true;
-    uint32_t i = take_instance(c, request->group), members = c->groups.items[request->group].def.count;
+    return collective_open_shape(c, shape_find(c, request), request->tag);
+}
+
+uint32_t collective_open_shape(collectives *c, uint32_t s, uint32_t tag)
+{
+    const group_id g = shape_at(c, s)->key.group;
+    collective_count_opened(c, s);
+    uint32_t i = take_instance(c, g), members = c->groups.items[g].def.count;
     uint64_t *arrived = c->instances.items[i].arrived;
     memset(arrived, 0, (members + 63) / 64 * sizeof *arrived);
     c->instances.items[i] =
-        (instance){ .shape = s, .tag = request->tag, .open = true, .missing = members, .arrived = arrived };
+        (instance){ .shape = s, .tag = tag, .open = true, .missing = members, .arrived = arrived };
     return i;
+}
+
+void collective_count_end(collectives *c, const shape *s, sim_time start_ps, sim_time end_ps)
+{
+    const group *g = &c->groups.items[s->key.group];
+    const uint64_t words[] = { (uint64_t)s->key.kind, g->node,      g->def.count, (uint64_t)start_ps,
+                               (uint64_t)end_ps,      s->key.bytes, g->label };
+    sim_digest_add(c->sim, DIGEST_COLLECTIVE, words, ARRAY_COUNT(words), g->def.multiplicity);
+    c->counters.played++;
+    c->counters.network_bytes += s->network_bytes * g->def.multiplicity;
 }
 
 static void finish(collectives *c, uint32_t i)
@@ -219,13 +74,7 @@ static void finish(collectives *c, uint32_t i)
                                  .last_arrival_ps = own->last_arrival_ps,
                                  .end_ps = sim_now(c->sim),
                                  .last_member = own->last_member };
-    const uint64_t words[] = {
-        (uint64_t)result.kind,   g->node,      result.ranks, (uint64_t)result.last_arrival_ps,
-        (uint64_t)result.end_ps, result.bytes, g->label
-    };
-    sim_digest_add(c->sim, DIGEST_COLLECTIVE, words, ARRAY_COUNT(words), result.multiplicity);
-    c->counters.played++;
-    c->counters.network_bytes += s->network_bytes * result.multiplicity;
+    collective_count_end(c, s, result.last_arrival_ps, result.end_ps);
     if (own->state) plan_cache_return(c->plans, s->plan, own->state);
     own->open = false;
     own->next_free = g->free_instance;
@@ -234,38 +83,20 @@ static void finish(collectives *c, uint32_t i)
     c->options.done(c->options.owner, &result); // last: it may open others, which moves the arrays
 }
 
-static void ask_network(collectives *c, uint32_t i, uint32_t transfer, network_request *request)
+static void ask_network(collectives *c, uint32_t i, uint32_t transfer, network_request request)
 {
-    const shape *s = &c->shapes.items[c->instances.items[i].shape];
-    request->queue_pairs = 1;
-    request->multiplicity = c->groups.items[s->key.group].def.multiplicity;
-    request->client = c->client;
-    request->tag = (uint64_t)i << 32 | transfer;
-    network_start(c->network, request);
+    request.client = c->client;
+    request.tag = (uint64_t)i << 32 | transfer;
+    network_start(c->network, &request);
     c->counters.messages++;
-}
-
-// Each ring has a share of its own in what others want too: of a pair that several rings share, the transfers weigh as many
-// times those of the pair with the fewest, as in a stream (models/network/fluid_path.c).
-static uint32_t weight_of(const shape *s, const plan *p, uint32_t edge)
-{
-    return (p->edges[edge].rings + s->least_rings - 1) / s->least_rings;
 }
 
 static void start_transfer(collectives *c, uint32_t i, uint32_t t)
 {
     instance *own = &c->instances.items[i];
-    const shape *s = &c->shapes.items[own->shape];
-    const cached_plan *cached = plan_cache_at(c->plans, s->plan);
-    network_edge edge = s->edges[cached_first_message(cached, t)->edge];
-    edge.bytes = protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
+    network_edge edge;
     if (own->state->starts) own->state->starts[t] = sim_now(c->sim);
-    ask_network(
-        c, i, t,
-        &(network_request){ .edges = &edge,
-                            .edge_count = 1,
-                            .delay_crossings = 1,
-                            .weight = weight_of(s, &cached->plan, cached_first_message(cached, t)->edge) });
+    ask_network(c, i, t, shape_transfer(c, shape_at(c, own->shape), t, &edge));
 }
 
 static void start_messages(collectives *c, uint32_t i)
@@ -280,15 +111,8 @@ static void start_messages(collectives *c, uint32_t i)
 static void start_streams(collectives *c, uint32_t i)
 {
     instance *own = &c->instances.items[i];
-    const shape *s = &c->shapes.items[own->shape];
-    const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
     own->transfers_left = 1;
-    ask_network(c, i, 0,
-                &(network_request){ .edges = s->edges,
-                                    .edge_count = p->edge_count,
-                                    .latency_ps = s->choice.base_ps,
-                                    .delay_crossings = p->steps,
-                                    .weight = 1 });
+    ask_network(c, i, 0, shape_stream(c, shape_at(c, own->shape)));
 }
 
 // The last member is there. Messages begin when the library's base time has passed; a stream has it in its latency.
@@ -389,7 +213,7 @@ static void on_end(sim *s, void *owner, const sim_event *event)
     finish(owner, event->target);
 }
 
-// ---- groups, forecast, counters ----
+// ---- groups, counters ----
 
 collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options)
 {
@@ -448,43 +272,6 @@ uint64_t collective_message_count(const collectives *c, const collective_request
     if (request->kind == COLLECTIVE_SEND_RECV) return 1;
     return plan_ring_messages(request->kind,
                               plan_cache_rings(c->plans, c->groups.items[request->group].rings));
-}
-
-// One edge alone: all its steps, each of the largest chunks (messages), or all its bytes at once (streams).
-static double edge_time_s(const collectives *c, const shape *s, const plan *p, uint32_t e)
-{
-    const path_facts path = path_of(c, &s->edges[e]);
-    if (c->options.grain == GRAIN_STREAMS) {
-        sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, path.rate_mBps);
-        return units_s_from_ps(s->edges[e].latency_ps + p->steps * path.delay_ps + wire_ps);
-    }
-    uint64_t largest = protocol_wire_bytes(terms_of(c, s),
-                                           p->edges[e].rings * plan_chunk_bytes(p->bytes, p->chunks, 0));
-    sim_time step_ps = s->edges[e].latency_ps + path.delay_ps + units_wire_time_ps(largest, path.rate_mBps);
-    return p->steps * units_s_from_ps(step_ps);
-}
-
-uint64_t collective_transfer_count(collectives *c, const collective_request *request)
-{
-    const uint32_t found = find_shape(c, request); // before c->shapes.items is read: it may move
-    const cached_plan *cached = plan_cache_at(c->plans, c->shapes.items[found].plan);
-    return c->options.grain == GRAIN_STREAMS ? cached->plan.edge_count : cached->transfer_count;
-}
-
-// T = base + max over edges of steps max(hop, delay) + b / B: exact on the ideal network, for messages up to chunks of
-// unequal size.
-double collective_predict_s(collectives *c, const collective_request *request)
-{
-    const uint32_t found = find_shape(c, request); // before c->shapes.items is read: it may move
-    const shape *s = &c->shapes.items[found];
-    const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
-    if (p->steps == 0) return 0;
-    double longest_s = 0;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        double time_s = edge_time_s(c, s, p, e);
-        if (time_s > longest_s) longest_s = time_s;
-    }
-    return units_s_from_ps(s->choice.base_ps) + longest_s;
 }
 
 collectives_counters collectives_counters_of(const collectives *c)

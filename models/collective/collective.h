@@ -64,6 +64,8 @@ typedef struct collectives_options {
     collective_done *done;
     collective_moved *moved; // may be NULL
     void *owner;
+    sim *
+        alone; // where collectives are tried that need not be played (below); nothing else runs on it. May be NULL
 } collectives_options;
 
 collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options);
@@ -76,6 +78,25 @@ uint32_t collectives_ring_count(const collectives *c, group_id g); // side by si
 // ends in the instant in which its member arrives (still an event).
 uint32_t collective_open(collectives *c, const collective_request *request);
 void collective_arrive(collectives *c, uint32_t collective, uint32_t member); // each member once
+// The same for an owner that asks often: a request without its tag, found once.
+uint32_t collective_shape(collectives *c, const collective_request *request);
+uint32_t collective_open_shape(collectives *c, uint32_t shape, uint32_t tag);
+
+// ---- collectives that need not be played, because nobody moves on their links meanwhile (collective_alone.c)
+
+// Whether the time alone is the same whenever it begins; not with completion windows, nor without options.alone.
+bool collectives_know_alone(const collectives *c);
+// From the last arrival to the end when nothing else moves and all links are healthy, to the tick. Played once for each shape,
+// or for one of those that lie alike inside their nodes, on a network of the same kind.
+sim_time collective_alone_ps(collectives *c, uint32_t shape);
+// Leaves in the digest and in the counters of the collectives what playing one from its last arrival at start_ps on would have
+// left, but tells nobody.
+void collective_record_alone(collectives *c, uint32_t shape, sim_time start_ps, sim_time end_ps);
+// Leaves in the counters of the network, and on its links, what playing so many would have left, but for its high water mark.
+void collective_carry_alone(collectives *c, uint32_t shape, uint64_t times);
+
+// ----
+
 // Messages of its plan, before it is built: what it will take of memory. 0 in the streams grain.
 uint64_t collective_message_count(const collectives *c, const collective_request *request);
 // How many transfers its owner is told, for estimates of rows.

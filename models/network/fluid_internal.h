@@ -114,6 +114,8 @@ void fluid_on_converges(sim *s, void *owner, const sim_event *event);
 void fluid_apply_changes(network *n); // what links mean for flows, before rates are worked out
 // Counts what the flow has moved and not been counted; to_end: all that it has to move.
 void fluid_count_links(network *n, uint32_t slot, bool to_end);
+void fluid_carry(network *n, uint32_t slot,
+                 uint64_t times); // counts a request that does not move, by its path of now
 uint64_t fluid_link_bytes(const network *n, link_id l);
 bool fluid_stuck(const network *n, uint32_t slot, uint32_t *down);
 

@@ -40,6 +40,15 @@ void fluid_count_links(network *n, uint32_t slot, bool to_end)
     flow->counted_bytes = moved;
 }
 
+void fluid_carry(network *n, uint32_t slot, uint64_t times)
+{
+    const fluid_network *f = n->state;
+    const transfer *t = &n->transfers.items[slot];
+    fluid_find_path(n, slot);
+    for (uint32_t i = 0; i < f->path.count; i++)
+        n->link_bytes[f->path.items[i].link] += f->path.items[i].bytes * t->multiplicity * times;
+}
+
 static const fluid_crossing *crossing_at(const fluid_network *f, const fluid_flow *flow, link_id l)
 {
     const fluid_crossing *crossing = &f->pool.items[flow->crossings];

@@ -275,10 +275,24 @@ static void fluid_verify(const network *n)
     if (!f->settle_is_due) maxmin_verify(f->solver);
 }
 
+static network *fluid_create_like(arena *a, sim *s, const network *n)
+{
+    return network_create_fluid(a, s, n->topology, &fluid_of(n)->options);
+}
+
+static bool fluid_is_steady(const network *n)
+{
+    const fluid_options *options = &fluid_of(n)->options;
+    return options->completion_window == 0.0 && !options->bottleneck_count;
+}
+
 static const network_ops fluid_ops = { .engine = ENGINE_FLUID,
                                        .start = fluid_start,
                                        .cancel = fluid_cancel,
                                        .verify = fluid_verify,
+                                       .carry = fluid_carry,
+                                       .create_like = fluid_create_like,
+                                       .is_steady = fluid_is_steady,
                                        .set_link = fluid_set_link,
                                        .link_bytes = fluid_link_bytes,
                                        .stuck = fluid_stuck };

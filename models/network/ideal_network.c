@@ -29,9 +29,17 @@ static sim_time edge_time_ps(const network *n, const transfer *t, const network_
     return (sim_time)time_ps;
 }
 
-static void ideal_start(network *n, uint32_t slot)
+static sim_handle *delivery_of(network *n, uint32_t slot)
 {
     ideal_network *ideal = n->state;
+    while (ideal->deliveries.count <= slot)
+        array_push(&ideal->deliveries, n->arena);
+    return &ideal->deliveries.items[slot];
+}
+
+static void ideal_start(network *n, uint32_t slot)
+{
+    const ideal_network *ideal = n->state;
     const transfer *t = &n->transfers.items[slot];
     sim_time longest_ps = 0;
     for (uint32_t e = 0; e < t->edge_count; e++) {
@@ -39,10 +47,8 @@ static void ideal_start(network *n, uint32_t slot)
         if (time_ps > longest_ps) longest_ps = time_ps;
     }
     SIM_ASSERT(t->latency_ps <= SIM_TIME_MAX - sim_now(n->sim) - longest_ps); // the horizon
-    while (ideal->deliveries.count <= slot)
-        array_push(&ideal->deliveries, n->arena);
-    ideal->deliveries.items[slot] = sim_schedule(n->sim, sim_now(n->sim) + t->latency_ps + longest_ps,
-                                                 ideal->kind, slot, t->generation);
+    *delivery_of(n, slot) = sim_schedule(n->sim, sim_now(n->sim) + t->latency_ps + longest_ps, ideal->kind,
+                                         slot, t->generation);
 }
 
 static void ideal_cancel(network *n, uint32_t slot)
@@ -60,14 +66,14 @@ static void ideal_verify(const network *n)
     }
 }
 
-static void count_links(network *n, const transfer *t)
+static void count_links(network *n, const transfer *t, uint64_t times)
 {
     uint32_t path[TOPOLOGY_PATH_MAX];
     for (uint32_t e = 0; e < t->edge_count; e++) {
         const network_edge *edge = &network_edges(n, t)[e];
         uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
         for (uint32_t i = 0; i < links; i++)
-            n->link_bytes[path[i]] += edge->bytes * t->multiplicity;
+            n->link_bytes[path[i]] += edge->bytes * t->multiplicity * times;
     }
 }
 
@@ -76,13 +82,27 @@ static void on_delivered(sim *s, void *owner, const sim_event *event)
     network *n = owner;
     (void)s;
     SIM_ASSERT(n->transfers.items[event->target].generation == event->extra);
-    count_links(n, &n->transfers.items[event->target]);
+    count_links(n, &n->transfers.items[event->target], 1);
     network_finish(n, event->target);
 }
 
-static const network_ops ideal_ops = {
-    .engine = ENGINE_IDEAL, .start = ideal_start, .cancel = ideal_cancel, .verify = ideal_verify
-};
+static void ideal_carry(network *n, uint32_t slot, uint64_t times)
+{
+    delivery_of(n, slot); // none, but every slot has a place for one
+    count_links(n, &n->transfers.items[slot], times);
+}
+
+static network *ideal_create_like(arena *a, sim *s, const network *n)
+{
+    return network_create_ideal(a, s, n->topology);
+}
+
+static const network_ops ideal_ops = { .engine = ENGINE_IDEAL,
+                                       .start = ideal_start,
+                                       .cancel = ideal_cancel,
+                                       .verify = ideal_verify,
+                                       .carry = ideal_carry,
+                                       .create_like = ideal_create_like };
 
 network *network_create_ideal(arena *a, sim *s, const topology *t)
 {

@@ -89,7 +89,8 @@ static void check_request(const network *n, const network_request *r)
         SIM_ASSERT(r->edges[e].from != r->edges[e].to && r->edges[e].latency_ps >= 0);
 }
 
-transfer_id network_start(network *n, const network_request *request)
+// In a slot, but not yet begun.
+static uint32_t place_request(network *n, const network_request *request)
 {
     check_request(n, request);
     uint32_t slot = take_transfer(n), edges = take_edges(n, request->edge_count);
@@ -106,13 +107,43 @@ transfer_id network_start(network *n, const network_request *request)
                      .rate_cap_mBps = request->rate_cap_mBps,
                      .tag = request->tag,
                      .client = request->client };
+    n->counters.in_flight++;
+    return slot;
+}
+
+transfer_id network_start(network *n, const network_request *request)
+{
+    const uint32_t slot = place_request(n, request);
+    const transfer *t = &n->transfers.items[slot];
     transfer_id id = { .index1 = slot + 1, .generation = t->generation };
     n->counters.started++;
     n->counters.bytes_sent += bytes_of(n, t);
-    if (++n->counters.in_flight > n->counters.in_flight_high_water)
+    if (n->counters.in_flight > n->counters.in_flight_high_water)
         n->counters.in_flight_high_water = n->counters.in_flight;
     n->ops->start(n, slot);
     return id;
+}
+
+void network_carry(network *n, const network_request *request, uint64_t times)
+{
+    const uint32_t slot = place_request(n, request);
+    const uint64_t bytes = bytes_of(n, &n->transfers.items[slot]) * times;
+    n->counters.started += times;
+    n->counters.delivered += times;
+    n->counters.bytes_sent += bytes;
+    n->counters.bytes_received += bytes;
+    n->ops->carry(n, slot, times);
+    give_transfer(n, slot);
+}
+
+network *network_create_like(arena *a, sim *s, const network *n)
+{
+    return n->ops->create_like(a, s, n);
+}
+
+bool network_is_steady(const network *n)
+{
+    return !n->ops->is_steady || n->ops->is_steady(n);
 }
 
 void network_finish(network *n, uint32_t slot)

@@ -39,6 +39,14 @@ uint16_t network_add_client(network *n, network_delivered *delivered, void *owne
 transfer_id network_start(network *n, const network_request *request);
 // It must be in flight; its bytes then count neither as sent nor as received.
 void network_cancel(network *n, transfer_id id);
+// Counts so many equal requests as if each had been started and delivered on the paths of now: their bytes on links and in the
+// counters, but for the high water mark. No time passes and no client is told.
+void network_carry(network *n, const network_request *request, uint64_t times);
+// Another one of the same kind with the same options on the same topology, all its links healthy, at rest.
+network *network_create_like(arena *a, sim *s, const network *n);
+// Whether requests that share no link with others take equally long whenever they begin and whatever moves elsewhere. Not with
+// completion windows, which lie at fixed instants, nor with the bottleneck count, which asks for a network at rest.
+bool network_is_steady(const network *n);
 bool network_in_flight(const network *n, transfer_id id);
 // The fluid engine only: from this instant on the link carries ratio times its rate; 0: it is down, 1: healthy. A cable is
 // two links.

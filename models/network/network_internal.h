@@ -30,10 +30,14 @@ typedef struct network_ops {
     void (*start)(network *n, uint32_t slot);  // schedules its delivery
     void (*cancel)(network *n, uint32_t slot); // forgets it
     void (*verify)(const network *n);          // the engine's own state; asserts
+    void (*carry)(network *n, uint32_t slot,
+                  uint64_t times); // its bytes, so many times, on the links; then it is free
+    network *(*create_like)(arena *a, sim *s, const network *n);
     // Those that an engine without them leaves NULL:
     void (*set_link)(network *n, link_id l, double ratio);
     uint64_t (*link_bytes)(const network *n,
-                           link_id l); // where more than link_bytes[] and even spreading is known
+                           link_id l);   // where more than link_bytes[] and even spreading is known
+    bool (*is_steady)(const network *n); // NULL: always
     // Whether a request in flight stands still; then the first link or bundle of its path that is down, or NO_ID.
     bool (*stuck)(const network *n, uint32_t slot, uint32_t *down);
 } network_ops;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Collectives that need not be played. Where nobody else moves on its links, a collective takes as long each time: from its
+// last arrival on it is a fixed sequence of requests, and the network's times are integers that do not depend on when it began
+// (network_is_steady). So it is played once, on a clock and a network of its own, and from then on only counted.
+//
+// Shapes inside nodes that differ only in the number of the node are played once for all of them: if the links of their paths
+// have the same rates and delays and follow one another in the same order of ids, at the same distances, then the network
+// does the same with both; even what it decides by the lesser id.
+#include "models/collective/collective_internal.h"
+#include "sim/hash.h"
+
+ARRAY_OF(uint64_t, word_array);
+
+typedef struct alone_place { // a shape that was played, and where its links lie
+    uint32_t shape, next;    // next: with the same hash, or NO_ID
+    uint64_t *words;
+    uint32_t word_count;
+} alone_place;
+
+ARRAY_OF(alone_place, alone_place_array);
+
+typedef struct alone_player {
+    sim *sim;
+    network *network;
+    uint16_t client, kind_begin;
+    alone_place_array places;
+    map *place_by_hash;
+    word_array words; // scratch
+
+    // What is being played.
+    collectives *collectives;
+    uint32_t shape;
+    plan_state *state; // messages
+    uint32_t requests_left;
+} alone_player;
+
+// ---- playing
+
+static void ask(alone_player *p, network_request request, uint32_t transfer)
+{
+    request.client = p->client;
+    request.tag = transfer;
+    network_start(p->network, &request);
+}
+
+static void ask_transfer(alone_player *p, uint32_t t)
+{
+    network_edge edge;
+    ask(p, shape_transfer(p->collectives, shape_at(p->collectives, p->shape), t, &edge), t);
+}
+
+static void on_begin(sim *s, void *owner, const sim_event *event)
+{
+    alone_player *p = owner;
+    const cached_plan *cached = shape_plan(p->collectives, shape_at(p->collectives, p->shape));
+    (void)s;
+    (void)event;
+    for (uint32_t t = 0; t < cached->transfer_count; t++)
+        if (cached->waits[t] == 0) ask_transfer(p, t);
+}
+
+static void on_delivered(void *owner, uint64_t tag, transfer_id id)
+{
+    alone_player *p = owner;
+    (void)id;
+    p->requests_left--;
+    if (!p->state) return;
+    const cached_plan *cached = shape_plan(p->collectives, shape_at(p->collectives, p->shape));
+    for (uint32_t f = cached->follower_starts[tag]; f < cached->follower_starts[tag + 1]; f++)
+        if (--p->state->waits[cached->followers[f]] == 0) ask_transfer(p, cached->followers[f]);
+}
+
+static sim_time play(alone_player *p, uint32_t s)
+{
+    collectives *c = p->collectives;
+    const shape *own = shape_at(c, s);
+    const sim_time start_ps = sim_now(p->sim);
+    p->shape = s;
+    p->requests_left = own->requests;
+    p->state = NULL;
+    if (p->requests_left == 0) return 0;
+    if (c->options.grain == GRAIN_STREAMS) {
+        ask(p, shape_stream(c, own), 0);
+    } else {
+        p->state = plan_cache_lend(c->plans, own->plan);
+        sim_schedule(p->sim, start_ps + own->choice.base_ps, p->kind_begin, 0, 0);
+    }
+    const sim_outcome outcome = sim_run(p->sim, SIM_TIME_MAX);
+    SIM_ASSERT(outcome == SIM_DRAINED && p->requests_left == 0);
+    if (p->state) plan_cache_return(c->plans, own->plan, p->state);
+    return sim_now(p->sim) - start_ps;
+}
+
+static alone_player *player_of(collectives *c)
+{
+    if (c->alone) return c->alone;
+    alone_player *p = arena_new(c->arena, alone_player);
+    *p = (alone_player){ .sim = c->options.alone, .collectives = c };
+    p->network = network_create_like(c->arena, p->sim, c->network);
+    p->client = network_add_client(p->network, on_delivered, p);
+    p->kind_begin = sim_add_kind(p->sim, "collective begins", SIM_ACT, on_begin, p);
+    p->place_by_hash = map_create(c->arena);
+    return c->alone = p;
+}
+
+// ---- equal places
+
+static void add_word(collectives *c, uint64_t word)
+{
+    *array_push(&c->alone->words, c->arena) = word;
+}
+
+// Links by their distance from the first: as 64-bit numbers, so that a lesser id is a distance as well.
+static bool add_path(collectives *c, const network_edge *edge, uint32_t *first)
+{
+    const topology *t = network_topology(c->network);
+    uint32_t path[TOPOLOGY_PATH_MAX];
+    const uint32_t links = topology_route(t, edge->from, edge->to, path);
+    add_word(c, links);
+    for (uint32_t i = 0; i < links; i++) {
+        if (path[i] >= topology_link_count(t)) return false;
+        const topology_link *link = topology_link_at(t, path[i]);
+        if (link->class == LINK_NETWORK) return false;
+        if (*first == NO_ID) *first = path[i];
+        add_word(c, (uint64_t)path[i] - *first);
+        add_word(c, link->rate_mBps);
+        add_word(c, (uint64_t)link->delay_ps);
+    }
+    return true;
+}
+
+// Everything that the time depends on, as words. False: it leaves its node, where paths depend on more than the two ends.
+static bool write_words(collectives *c, const shape *s)
+{
+    const plan *p = &shape_plan(c, s)->plan;
+    uint32_t first = NO_ID;
+    array_clear(&c->alone->words);
+    add_word(c, s->plan);
+    add_word(c, (uint64_t)s->choice.base_ps);
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        add_word(c, (uint64_t)s->edges[e].latency_ps);
+        add_word(c, s->edges[e].bytes);
+        if (!add_path(c, &s->edges[e], &first)) return false;
+    }
+    return true;
+}
+
+static uint64_t hash_of(const word_array *words)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < words->count; i++)
+        hash = hash_mix(hash ^ words->items[i]) + words->items[i];
+    return hash;
+}
+
+// The place of the words; with_shape is played where it is new.
+static const alone_place *find_place(collectives *c, uint32_t with_shape)
+{
+    alone_player *p = c->alone;
+    const uint64_t hash = hash_of(&p->words);
+    const size_t size = p->words.count * sizeof *p->words.items;
+    uint32_t first = NO_ID;
+    map_get(p->place_by_hash, hash, &first);
+    for (uint32_t i = first; i != NO_ID; i = p->places.items[i].next) {
+        const alone_place *place = &p->places.items[i];
+        if (place->word_count == p->words.count && memcmp(place->words, p->words.items, size) == 0)
+            return place;
+    }
+    alone_place *made = array_push(&p->places, c->arena);
+    *made = (alone_place){ .shape = with_shape, .next = first, .word_count = p->words.count };
+    made->words = arena_array(c->arena, uint64_t, made->word_count);
+    memcpy(made->words, p->words.items, size);
+    map_set(p->place_by_hash, hash, p->places.count - 1);
+    return made;
+}
+
+// ---- what others call
+
+bool collectives_know_alone(const collectives *c)
+{
+    return c->options.alone && network_is_steady(c->network);
+}
+
+sim_time collective_alone_ps(collectives *c, uint32_t s)
+{
+    shape *own = &c->shapes.items[s];
+    SIM_ASSERT(s < c->shapes.count && collectives_know_alone(c));
+    if (own->alone_ps != ALONE_UNKNOWN) return own->alone_ps;
+    alone_player *p = player_of(c);
+    const uint32_t like = write_words(c, own) ? find_place(c, s)->shape : s;
+    own->alone_ps = like == s ? play(p, s) : shape_at(c, like)->alone_ps;
+    return own->alone_ps;
+}
+
+void collective_record_alone(collectives *c, uint32_t s, sim_time start_ps, sim_time end_ps)
+{
+    const shape *own = shape_at(c, s);
+    SIM_ASSERT(start_ps <= end_ps);
+    collective_count_opened(c, s);
+    collective_count_end(c, own, start_ps, end_ps);
+    c->counters.messages += own->requests;
+}
+
+void collective_carry_alone(collectives *c, uint32_t s, uint64_t times)
+{
+    const shape *own = shape_at(c, s);
+    network_edge edge;
+    for (uint32_t r = 0; r < own->requests; r++) {
+        const network_request request = c->options.grain == GRAIN_STREAMS ? shape_stream(c, own)
+                                                                          : shape_transfer(c, own, r, &edge);
+        network_carry(c->network, &request, times);
+    }
+}

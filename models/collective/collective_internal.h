@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/collective/collective_internal.h: what the files of the player share; nobody else includes it.
+//   collective.c        groups and instances: arrivals, messages and streams on the network, the end
+//   collective_shape.c  what all equal requests share: plan, protocol, latencies, bytes
+//   collective_alone.c  collectives that need not be played: how long they take, and what they leave behind
+#pragma once
+#include "models/collective/collective.h"
+#include "models/collective/plan_cache.h"
+#include "sim/array.h"
+#include "sim/map.h"
+
+typedef struct group {
+    group_def def;
+    uint64_t node, label; // words of the digest
+    uint32_t rings;       // of the cache of plans
+    uint32_t free_instance;
+} group;
+
+// All that equal requests share: the plan laid on the group's endpoints, with the protocol it is played by.
+typedef struct shape {
+    collective_request key; // the tag means nothing
+    uint32_t next;          // with the same hash key, or NO_ID
+    uint32_t plan;
+    bool opened; // not only asked about
+    collective_choice choice;
+    // One per edge of the plan. Latency and bytes of all steps; messages: latency of one step.
+    network_edge *edges;
+    uint64_t payload_bytes, network_bytes;
+    uint32_t least_rings; // that share an edge
+    uint32_t requests;    // that one instance asks of the network
+    sim_time alone_ps;    // ALONE_UNKNOWN: nobody has asked
+} shape;
+
+#define ALONE_UNKNOWN ((sim_time)-1)
+
+typedef struct instance {
+    uint32_t shape, tag;
+    uint32_t next_free; // of its group
+    bool open, started;
+    uint32_t missing;  // members not yet there
+    uint64_t *arrived; // a bit per member
+    sim_time first_arrival_ps, last_arrival_ps;
+    uint32_t last_member;
+    plan_state *state; // messages
+    uint32_t transfers_left;
+    uint64_t payload_moved;
+} instance;
+
+ARRAY_OF(group, group_array);
+ARRAY_OF(shape, shape_array);
+ARRAY_OF(instance, instance_array);
+
+struct collectives {
+    arena *arena;
+    sim *sim;
+    network *network;
+    collectives_options options;
+    plan_cache *plans;
+    group_array groups;
+    shape_array shapes;
+    map *shape_by_key; // mixed key -> the latest shape with it; the others follow by .next
+    instance_array instances;
+    uint32_t open_count;
+    uint16_t client, kind_begin, kind_end;
+    collectives_counters counters;
+    struct alone_player *alone; // NULL until it is needed
+};
+
+// ---- collective_shape.c
+uint32_t shape_find(collectives *c, const collective_request *request);
+static inline const shape *shape_at(const collectives *c, uint32_t s) // until the next shape_find()
+{
+    SIM_ASSERT(s < c->shapes.count);
+    return &c->shapes.items[s];
+}
+static inline const cached_plan *shape_plan(const collectives *c, const shape *s)
+{
+    return plan_cache_at(c->plans, s->plan);
+}
+// What the network is asked for, but for client and tag: for transfer t of the messages grain, with room for its edge; for
+// the whole of the streams grain.
+network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge);
+network_request shape_stream(const collectives *c, const shape *s);
+
+// ---- collective.c
+// The record of the digest, and what one instance that has ended adds to the counters but for its requests.
+void collective_count_end(collectives *c, const shape *s, sim_time start_ps, sim_time end_ps);
+void collective_count_opened(collectives *c, uint32_t s);
