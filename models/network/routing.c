@@ -196,7 +196,7 @@ path_facts topology_path_facts(const topology *t, vertex_id from, vertex_id to)
     path_facts facts = { .rate_mBps = UINT64_MAX, .class = LINK_NVLINK };
     facts.links = topology_route(t, from, to, path);
     for (uint32_t i = 0; i < facts.links; i++) {
-        // All links of a bundle are alike.
+        // All links of a bundle are alike in class and delay.
         const uint64_t rate_mBps = topology_rate_mBps(t, path[i]);
         const topology_link *link = topology_link_at(
             t, path[i] < t->links.count ? path[i] : topology_bundle_members(t, path[i]).first);

@@ -2,6 +2,7 @@
 #include "models/network/topology_internal.h"
 #include "sim/check.h"
 #include <inttypes.h>
+#include <math.h>
 
 const char *const vertex_kind_words[] = { "gpu",  "nvswitch", "pcie-switch", "cpu", "nic",
                                           "leaf", "spine",    "core",        NULL };
@@ -48,11 +49,12 @@ link_id topology_add_cable(topology *t, const topology_link *there)
     SIM_ASSERT(!t->sealed && t->links.count < NO_ID - 2);
     SIM_ASSERT(there->from < t->vertices.count && there->to < t->vertices.count && there->from != there->to);
     SIM_ASSERT(there->class < LINK_CLASSES && there->delay_ps >= 0);
-    topology_link back = *there;
-    back.from = there->to;
-    back.to = there->from;
-    *array_push(&t->links, t->arena) = *there;
-    *array_push(&t->links, t->arena) = back;
+    topology_link link = *there;
+    link.health_ratio = 1.0;
+    *array_push(&t->links, t->arena) = link;
+    link.from = there->to;
+    link.to = there->from;
+    *array_push(&t->links, t->arena) = link;
     return t->links.count - 2;
 }
 
@@ -72,11 +74,33 @@ void topology_seal(topology *t)
     for (vertex_id v = vertices; v > 0; v--)
         t->out_starts[v] = t->out_starts[v - 1];
     t->out_starts[0] = 0;
+    const uint32_t bundles = topology_bundle_count(t);
+    t->bundle_rates_mBps = arena_array(t->arena, uint64_t, bundles);
+    for (uint32_t b = 0; b < bundles; b++)
+        t->bundle_rates_mBps[b] = tree_bundle_rate_mBps(t, links + b);
     t->sealed = true;
     if (t->shape != SHAPE_LIST) return;
     const size_t switches = t->list.switches;
     t->list.distance = arena_array(t->arena, uint8_t, switches * switches);
     list_fill_distances(t, NULL, t->list.distance);
+}
+
+void topology_degrade_link(topology *t, link_id l, double ratio)
+{
+    SIM_ASSERT(t->sealed && l < t->links.count && ratio > 0.0 && ratio <= 1.0);
+    topology_link *link = &t->links.items[l];
+    SIM_ASSERT(link->health_ratio == 1.0);
+    if (ratio == 1.0) return;
+    const uint64_t rate_mBps = (uint64_t)llround((double)link->rate_mBps * ratio);
+    link->rate_mBps = rate_mBps > 0 ? rate_mBps : 1;
+    link->health_ratio = ratio;
+    const uint32_t bundle = topology_bundle_of_link(t, l);
+    if (bundle != NO_ID) t->bundle_rates_mBps[bundle - t->links.count] = tree_bundle_rate_mBps(t, bundle);
+    array_push(&t->degraded, t->arena);
+    uint32_t at = t->degraded.count - 1;
+    for (; at > 0 && t->degraded.items[at - 1] > l; at--)
+        t->degraded.items[at] = t->degraded.items[at - 1];
+    t->degraded.items[at] = l;
 }
 
 // ---- what is refused
@@ -173,6 +197,12 @@ const link_id *topology_outgoing(const topology *t, vertex_id v, uint32_t *count
     SIM_ASSERT(t->sealed && v < t->vertices.count);
     *count = t->out_starts[v + 1] - t->out_starts[v];
     return t->out_links + t->out_starts[v];
+}
+
+const link_id *topology_degraded_links(const topology *t, uint32_t *count)
+{
+    *count = t->degraded.count;
+    return t->degraded.items;
 }
 
 uint32_t topology_node_count(const topology *t)

@@ -37,8 +37,9 @@ typedef struct topology_vertex {
 typedef struct topology_link {
     vertex_id from, to;
     link_class class;
-    uint64_t rate_mBps; // payload, this direction
+    uint64_t rate_mBps; // payload, this direction, at the start of a run
     sim_time delay_ps;
+    double health_ratio; // that rate against what it has when healthy (1)
 } topology_link;
 
 typedef enum routing_kind {
@@ -77,6 +78,8 @@ static inline link_id topology_link_back(link_id l)
     return l ^ 1;
 } // the other direction of the same cable
 const link_id *topology_outgoing(const topology *t, vertex_id v, uint32_t *count); // sealed only; by link id
+// Links whose health_ratio is below 1, by link id.
+const link_id *topology_degraded_links(const topology *t, uint32_t *count);
 uint32_t topology_node_count(const topology *t);
 uint32_t topology_gpu_count(const topology *t);
 uint32_t topology_nic_count(const topology *t);
@@ -99,6 +102,9 @@ char *topology_link_name(const topology *t, uint32_t link_or_bundle, char *buffe
 // so does a bare number: host 7 is NIC 7. Refuses what is not there, saying what is.
 bool topology_find_vertex(const topology *t, const char *text, const sim_place *where, vertex_id *out,
                           sim_error *error);
+// Says that no link leads from one vertex to the other, and where links from there lead.
+bool topology_refuse_pair(const topology *t, vertex_id from, vertex_id to, const sim_place *where,
+                          sim_error *error);
 
 // Bundles: where routing is adaptive, the links that spread one way between two tiers count as one, for traffic is spread
 // evenly over those that are up. They exist in trees of two and more tiers, whatever the routing, and are numbered behind
@@ -111,7 +117,7 @@ typedef struct bundle_members {
 } bundle_members;
 bundle_members topology_bundle_members(const topology *t, uint32_t bundle);
 uint32_t topology_bundle_of_link(const topology *t, link_id l); // NO_ID: in none
-// Of a link, or of a bundle with all its members up.
+// Of a link, or of a bundle with all its members up: the sum of their rates times the ratio. Sealed only.
 uint64_t topology_rate_mBps(const topology *t, uint32_t link_or_bundle);
 
 enum { TOPOLOGY_PATH_MAX = 24 };

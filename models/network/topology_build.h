@@ -33,6 +33,9 @@ typedef struct node_wiring {
 } node_wiring;
 
 void topology_add_node(topology *t, const node_wiring *wiring); // topology_node.c
+// A link has less than its rate from the start: ratio of it, above 0 and at most 1, rounded to the nearest 1 mB/s and at
+// least 1. Once for each link, of a sealed topology and before anybody else looks at it.
+void topology_degrade_link(topology *t, link_id l, double ratio);
 
 // Keys at which a builder may have something to refuse; where each was written, or NULL.
 typedef enum fabric_key {

@@ -66,6 +66,7 @@ ARRAY_OF(topology_link, topology_link_array);
 ARRAY_OF(topology_node, topology_node_array);
 ARRAY_OF(topology_gpu, topology_gpu_array);
 ARRAY_OF(topology_nic, topology_nic_array);
+ARRAY_OF(link_id, link_id_array);
 
 struct topology {
     arena *arena;
@@ -84,6 +85,8 @@ struct topology {
     bool sealed;
     uint32_t *out_starts; // vertex_count + 1 entries into out_links
     link_id *out_links;
+    uint64_t *bundle_rates_mBps; // of sealed ones
+    link_id_array degraded;      // ascending
 };
 
 vertex_id topology_add_vertex(topology *t, vertex_kind kind, node_id node, uint32_t number);
@@ -120,6 +123,9 @@ uint32_t tree_fewest_parents(uint32_t below, uint32_t uplinks, uint32_t ports);
 bool tree_plan_upper_tiers(const topology *t, const fat_tree_def *def, uint32_t uplinks,
                            uint32_t pod_multiple, const fabric_places *where, tree_shape *shape,
                            sim_error *error);
+
+// Of a bundle, from the rates of its members as they are now.
+uint64_t tree_bundle_rate_mBps(const topology *t, uint32_t bundle);
 
 // ---- lists (topology_list.c)
 

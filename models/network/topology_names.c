@@ -146,3 +146,21 @@ bool topology_find_vertex(const topology *t, const char *text, const sim_place *
     return sim_hint(
         error, "write \"gpu 3\", \"node 2 nic 1\", \"leaf 0\" or a host's number, counted from 0: %s", list);
 }
+
+bool topology_refuse_pair(const topology *t, vertex_id from, vertex_id to, const sim_place *where,
+                          sim_error *error)
+{
+    enum { SHOWN_MAX = 12 };
+    char from_name[80], to_name[80], names[SHOWN_MAX][80], list[SHOWN_MAX * 82];
+    const char *words[SHOWN_MAX];
+    uint32_t count;
+    const link_id *links = topology_outgoing(t, from, &count);
+    const uint32_t shown = count < SHOWN_MAX ? count : SHOWN_MAX;
+    for (uint32_t i = 0; i < shown; i++)
+        words[i] = topology_vertex_name(t, t->links.items[links[i]].to, names[i], sizeof names[i]);
+    topology_vertex_name(t, from, from_name, sizeof from_name);
+    topology_vertex_name(t, to, to_name, sizeof to_name);
+    sim_fail(error, SIM_EXIT_INPUT, where, "there is no link from %s to %s", from_name, to_name);
+    return sim_hint(error, "from %s links lead to %s%s", from_name,
+                    words_list(list, sizeof list, words, shown, shown), count > shown ? ", ..." : "");
+}

@@ -231,9 +231,18 @@ uint32_t topology_bundle_of_link(const topology *t, link_id l)
     return t->links.count + tree->first_bundle[level] + 2 * (at / 2 / count) + at % 2;
 }
 
+uint64_t tree_bundle_rate_mBps(const topology *t, uint32_t bundle)
+{
+    const bundle_members m = topology_bundle_members(t, bundle);
+    unsigned __int128 sum = 0;
+    for (uint32_t i = 0; i < m.count; i++)
+        sum += t->links.items[m.first + 2 * i].rate_mBps;
+    return (uint64_t)(sum * m.ratio_ppm / 1000000);
+}
+
 uint64_t topology_rate_mBps(const topology *t, uint32_t link_or_bundle)
 {
     if (link_or_bundle < t->links.count) return t->links.items[link_or_bundle].rate_mBps;
-    const bundle_members m = topology_bundle_members(t, link_or_bundle);
-    return (uint64_t)((unsigned __int128)t->links.items[m.first].rate_mBps * m.count * m.ratio_ppm / 1000000);
+    SIM_ASSERT(t->sealed && link_or_bundle - t->links.count < topology_bundle_count(t));
+    return t->bundle_rates_mBps[link_or_bundle - t->links.count];
 }

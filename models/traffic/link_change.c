@@ -7,7 +7,7 @@
 
 const char *const link_change_words[] = { "down", "degrade", "up", NULL };
 
-enum { NAME_SIZE = 192, NEIGHBOURS_SHOWN = 12 };
+enum { NAME_SIZE = 192 };
 
 // A part of the text without the blanks around it.
 typedef struct piece {
@@ -54,25 +54,6 @@ static bool find_end(const change_reader *r, const piece *p, vertex_id *out)
     return topology_find_vertex(r->topology, text_of(r, p), &place, out, r->error);
 }
 
-static bool refuse_pair(const change_reader *r, const piece *p, vertex_id from, vertex_id to)
-{
-    sim_place place;
-    char from_name[NAME_SIZE], to_name[NAME_SIZE], name[NAME_SIZE], list[512];
-    const char *words[NEIGHBOURS_SHOWN];
-    uint32_t count;
-    const link_id *links = topology_outgoing(r->topology, from, &count);
-    const uint32_t shown = count < NEIGHBOURS_SHOWN ? count : NEIGHBOURS_SHOWN;
-    for (uint32_t i = 0; i < shown; i++) {
-        const vertex_id v = topology_link_at(r->topology, links[i])->to;
-        words[i] = arena_text(r->a, topology_vertex_name(r->topology, v, name, sizeof(name)));
-    }
-    topology_vertex_name(r->topology, from, from_name, sizeof(from_name));
-    topology_vertex_name(r->topology, to, to_name, sizeof(to_name));
-    REFUSE(p->begin, "there is no link from %s to %s", from_name, to_name);
-    return sim_hint(r->error, "from %s links lead to %s%s", from_name,
-                    words_list(list, sizeof(list), words, shown, shown), count > shown ? ", ..." : "");
-}
-
 static bool add_links(const change_reader *r, vertex_id from, vertex_id to, const link_change *change,
                       link_change_array *out)
 {
@@ -100,7 +81,10 @@ static bool read_link(const change_reader *r, const piece *p, const link_change 
     const bool both = arrow > p->begin && arrow[-1] == '<';
     const piece left = trim(p->begin, both ? arrow - 1 : arrow), right = trim(arrow + 1, p->end);
     if (!find_end(r, &left, &from) || !find_end(r, &right, &to)) return false;
-    if (!add_links(r, from, to, change, out)) return refuse_pair(r, p, from, to);
+    if (!add_links(r, from, to, change, out)) {
+        place = place_of(r, p->begin);
+        return topology_refuse_pair(r->topology, from, to, &place, r->error);
+    }
     if (both) add_links(r, to, from, change, out); // every cable has both
     return true;
 }
