@@ -119,6 +119,10 @@ static const bind_row fabric_binds[] = {
     BIND_STRUCT(cluster_def, fabric, "fabric", fabric_binds, BIND_SET_FLAG(cluster_def, fabric.given),       \
                 BIND_NOTE("the network between the nodes; not needed for one node"))
 
+#define DEGRADED_ROW                                                                                         \
+    BIND_LIST(cluster_def, degraded, "degraded", degraded_binds,                                             \
+              BIND_NOTE("parts that are slower than healthy ones throughout the run, one a row"))
+
 const bind_row cluster_binds[] = {
     BIND_PART(cluster_def, node, "node", "nodes", node_binds, BIND_REQUIRED,
               BIND_NOTE("the server: a name of the catalogue or a mapping")),
@@ -127,6 +131,7 @@ const bind_row cluster_binds[] = {
         BIND_NOTE("how many servers; or, instead of node, a list of kinds: [{ node: dgx-h100, count: 8 }, "
                   "...]")),
     FABRIC_ROW,
+    DEGRADED_ROW,
     BIND_END,
 };
 
@@ -142,6 +147,7 @@ const bind_row cluster_list_binds[] = {
     BIND_LIST(cluster_def, list, "nodes", node_entry_binds, BIND_REQUIRED,
               BIND_NOTE("kinds of servers, which follow one another")),
     FABRIC_ROW,
+    DEGRADED_ROW,
     BIND_END,
 };
 

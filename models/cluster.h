@@ -71,11 +71,23 @@ typedef struct node_group { // nodes that are alike and follow one another
     uint32_t count;
 } node_group;
 
+typedef struct degraded_entry { // a row of cluster.degraded: one part and what is left of it
+    const char *gpu, *nic, *link;
+    double clock_ratio, memory_ratio, rate_ratio;
+    bool both;      // of a link: the way back as well
+    uint32_t index; // of parallel links
+    struct {        // which keys were written
+        bool gpu, nic, link, clock, memory, rate, both, index;
+    } has;
+} degraded_entry;
+ARRAY_OF(degraded_entry, degraded_entry_array);
+
 typedef struct cluster_def {
     node_def node;         // that jobs run on; of a list, the first with GPUs, or the first
     uint32_t nodes;        // all of them
     node_entry_array list; // where cluster.nodes is one
     fabric_def fabric;
+    degraded_entry_array degraded;
     // not bound:
     node_group *groups;
     uint32_t group_count;
@@ -84,6 +96,7 @@ typedef struct cluster_def {
 extern const bind_row cable_binds[]; // of one row of a list of cables
 // cluster.node and cluster.nodes, or cluster.nodes as a list.
 extern const bind_row cluster_binds[], cluster_list_binds[];
+extern const bind_row degraded_binds[]; // cluster_degraded.c
 bool cluster_is_list(const document *doc);
 // Before it is bound: reads the file of cables into the document, adds the default set of cables. Places stay right.
 bool cluster_prepare(arena *a, document *doc, sim_error *error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Holds the nodes and the fabric against each other: which keys a topology has, and what they ask of one another.
-#include "models/cluster.h"
+#include "models/cluster_degraded.h"
 #include "sim/words.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -221,7 +221,7 @@ static bool check_nics(const cluster_def *c, const bind_reader *r, sim_error *er
 bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error)
 {
     const fabric_def *f = &c->fabric;
-    if (!check_counts(c, r, error)) return false;
+    if (!check_counts(c, r, error) || !degraded_check(&c->degraded, r, error)) return false;
     if (f->given && !check_fabric(f, r, error)) return false;
     if (c->nodes == 1 || (is_one_domain(c) && !f->given)) return true;
     if (!f->given) {

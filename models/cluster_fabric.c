@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/cluster_fabric.h"
+#include "models/cluster_degraded.h"
 #include "models/network/topology_build.h"
 #include "sim/rng.h"
 #include <math.h>
@@ -279,5 +280,6 @@ topology *fabric_build(arena *a, const cluster_def *c, uint64_t seed, const bind
     }
     topology_seal(m.fabric);
     const sim_place *where = c->list.count > 0 ? bind_place_of(r, &c->list) : bind_place_of(r, &c->node);
-    return topology_check(m.fabric, where, error) ? m.fabric : NULL;
+    if (!topology_check(m.fabric, where, error)) return NULL;
+    return degraded_apply(a, &c->degraded, m.fabric, r, error) ? m.fabric : NULL;
 }

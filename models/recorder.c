@@ -48,7 +48,8 @@ static const char *catalogue_name(const cluster_def *c, const topology_vertex *v
     return NULL;
 }
 
-part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster_def *cluster)
+part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster_def *cluster,
+                                gpu_health health)
 {
     const uint32_t nodes = topology_node_count(fabric), vertices = topology_vertex_count(fabric);
     const part_bases bases = { .first_vertex = nodes, .first_link = nodes + vertices };
@@ -68,7 +69,9 @@ part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster
                                           .name = topology_vertex_name(fabric, v, name, sizeof(name)),
                                           .catalogue = catalogue_name(cluster, vertex),
                                           .parent_part_id = tables_id(vertex->node),
-                                          .health_ratio = 1.0 });
+                                          .health_ratio = vertex->kind == VERTEX_GPU
+                                                              ? health.clock_ratio[topology_gpu_of(fabric, v)]
+                                                              : 1.0 });
     }
     for (link_id l = 0; l < topology_link_count(fabric); l++) {
         const topology_link *link = topology_link_at(fabric, l);
@@ -79,7 +82,7 @@ part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster
                                           .destination_part_id = known_int(bases.first_vertex + link->to),
                                           .rate_Bps = known_real((double)link->rate_mBps / 1000.0),
                                           .delay_ps = known_int(link->delay_ps),
-                                          .health_ratio = 1.0 });
+                                          .health_ratio = link->health_ratio });
     }
     return bases;
 }
@@ -164,7 +167,7 @@ void recorder_describe(recorder *r, const world *w, tables *t)
     r->world = w;
     r->tables = t;
     r->link_bytes = arena_array(r->a, uint64_t, topology_link_count(w->fabric));
-    r->parts = recorder_write_parts(t, w->fabric, &w->scenario->cluster);
+    r->parts = recorder_write_parts(t, w->fabric, &w->scenario->cluster, w->gpus);
     describe_ranks(r);
     describe_kernels(r);
 }

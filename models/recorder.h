@@ -15,7 +15,9 @@ void recorder_write_summary(tables *t, trace_opt_int job, const summary_array *s
 typedef struct part_bases {
     uint32_t first_vertex, first_link; // part_id of vertex 0 and of link 0
 } part_bases;
-part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster_def *cluster);
+// health: by GPU of the cluster.
+part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster_def *cluster,
+                                gpu_health health);
 // What the machine is; run_env also says how the program was called (NULL: unknown).
 void recorder_write_env(tables *t, const char *arguments);
 // Asked after every step; false stops the run.

@@ -74,10 +74,13 @@ static const trace_column part_columns[] = {
                  "Height in the fabric: 0 inside a node, 1 NIC and leaf, 2 spine, 3 core. NULL: not in the "
                  "fabric, or not recorded."),
     TRACE_COLUMN(row_part, rate_Bps, "B/s",
-                 "Of a link: bytes per second when healthy, as in link_sample.wire_bytes. NULL: not a link."),
+                 "Of a link: bytes per second at the start of the run, as in link_sample.wire_bytes; of a "
+                 "degraded one, "
+                 "what is left. NULL: not a link."),
     TRACE_COLUMN(row_part, delay_ps, "ps", "Of a link: last byte out to last byte in. NULL: not a link."),
-    TRACE_COLUMN(row_part, health_ratio, "1",
-                 "Speed at the start of the run against a healthy one's, which is 1."),
+    TRACE_COLUMN(
+        row_part, health_ratio, "1",
+        "Speed at the start of the run against a healthy one's, which is 1: clock of a GPU, rate of a link."),
 };
 static const trace_column rank_columns[] = {
     TRACE_KEY(row_rank, rank_id, "id", "The rank's number among those of all jobs."),
@@ -245,7 +248,8 @@ static const trace_column link_sample_columns[] = {
     TRACE_COLUMN(row_link_sample, wire_bytes, "B",
                  "Bytes that crossed the link, of all folded ranks: payload and the flags of NCCL's "
                  "protocols; the line's own framing is in its rate."),
-    TRACE_COLUMN(row_link_sample, busy_ratio, "1", "Mean share of the healthy link's rate that was used."),
+    TRACE_COLUMN(row_link_sample, busy_ratio, "1",
+                 "Mean share of the link's rate (part.rate_Bps) that was used."),
     TRACE_COLUMN(row_link_sample, peak_ratio, "1", "Largest share used at any moment. NULL: not recorded."),
     TRACE_COLUMN(row_link_sample, transfers, "1", "Transfers that used the link. NULL: not recorded."),
     TRACE_COLUMN(row_link_sample, packets, "1", "Packets sent. NULL: the engine has none."),

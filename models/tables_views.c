@@ -66,7 +66,7 @@ static const trace_label hottest_links_labels[] = {
     { "link", "text", "Its name." },
     { "source", "text", "The end that sends." },
     { "destination", "text", "The end that receives." },
-    { "rate_Bps", "B/s", "Its rate when healthy." },
+    { "rate_Bps", "B/s", "Its rate at the start of the run." },
     { "wire_bytes", "B", "Bytes that crossed it: payload and the flags of NCCL's protocols." },
     { "busy_ratio", "1", "Mean share of its rate that was used, over all samples." },
     { "peak_ratio", "1", "Largest share that was used. NULL: not recorded." },

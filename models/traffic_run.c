@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/traffic_run.h"
+#include "models/cluster_degraded.h"
 #include "models/run_output.h"
 #include "models/traffic/flow_file.h"
 #include "sim/os.h"
@@ -247,7 +248,10 @@ static bool open_output(traffic_context *c)
     if (!c->trace) return false;
     c->tables = tables_create(c->arena, c->trace);
     write_run(c, resolved);
-    c->parts = recorder_write_parts(c->tables, c->result->fabric, &c->scenario->cluster);
+    const cluster_def *cluster = &c->scenario->cluster;
+    const topology *fabric = c->result->fabric;
+    c->parts = recorder_write_parts(c->tables, fabric, cluster,
+                                    degraded_gpus(c->arena, &cluster->degraded, fabric));
     c->class_id = tables_name(c->tables, flows ? "flow" : pattern_words[c->options->pattern.kind]);
     write_faults(c);
     return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/world.h"
+#include "models/cluster_degraded.h"
 #include "models/cluster_fabric.h"
 #include "models/network/fluid_network.h"
 #include "models/network/routing.h"
@@ -82,8 +83,11 @@ static void build_lanes(world *w)
                                    .pipeline = s->plan.pipeline };
     double *clock = arena_array(w->arena, double, s->plan.gpus),
            *memory = arena_array(w->arena, double, s->plan.gpus);
-    for (rank_id r = 0; r < s->plan.gpus; r++)
-        clock[r] = memory[r] = 1.0;
+    w->gpus = degraded_gpus(w->arena, &s->cluster.degraded, w->fabric);
+    for (rank_id r = 0; r < s->plan.gpus; r++) { // rank r on GPU r
+        clock[r] = w->gpus.clock_ratio[r];
+        memory[r] = w->gpus.memory_ratio[r];
+    }
     w->health = (gpu_health){ .clock_ratio = clock, .memory_ratio = memory };
     lanes_build(w->arena, sizes, s->run.fold == FOLD_NODE, s->cluster.node.gpus, w->health, &w->lanes);
     w->vertex_of_lane = arena_array(w->arena, vertex_id, w->lanes.count);

@@ -12,6 +12,7 @@ typedef struct world {
     topology *fabric;
     network *network;
     roofline *gpu;
+    gpu_health gpus;   // by GPU of the cluster
     gpu_health health; // by rank
     lane_table lanes;
     vertex_id *vertex_of_lane;

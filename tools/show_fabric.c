@@ -105,6 +105,49 @@ static void print_facts(arena *a, const topology *t, const topology_facts *f)
            p->queue_pairs == 1 ? "" : "s");
 }
 
+static const char *degraded_part(const degraded_entry *e)
+{
+    return e->has.gpu ? e->gpu : e->has.nic ? e->nic : e->link;
+}
+
+static void print_ratio(arena *a, const char *key, bool given, double ratio)
+{
+    if (given) printf("  %s %s", key, output_percent(a, ratio));
+}
+
+// The parts as they were written.
+static void print_degraded(arena *a, const degraded_entry_array *rows)
+{
+    if (rows->count) printf("\n");
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const degraded_entry *e = &rows->items[i];
+        printf("degraded   %s", degraded_part(e));
+        if (e->both) printf(", both ways");
+        if (e->has.index) printf(", number %u of the parallel ones", e->index);
+        print_ratio(a, "clock", e->has.clock, e->clock_ratio);
+        print_ratio(a, "memory", e->has.memory, e->memory_ratio);
+        print_ratio(a, "rate", e->has.rate, e->rate_ratio);
+        printf("\n");
+    }
+}
+
+static void json_degraded(json_writer *j, const degraded_entry_array *rows)
+{
+    json_array(j, "degraded");
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const degraded_entry *e = &rows->items[i];
+        json_object(j, NULL);
+        json_text(j, e->has.gpu ? "gpu" : e->has.nic ? "nic" : "link", degraded_part(e));
+        if (e->has.clock) json_number(j, "clock", e->clock_ratio);
+        if (e->has.memory) json_number(j, "memory", e->memory_ratio);
+        if (e->has.rate) json_number(j, "rate", e->rate_ratio);
+        if (e->has.both) json_bool(j, "both", e->both);
+        if (e->has.index) json_count(j, "index", e->index);
+        json_close(j);
+    }
+    json_close(j);
+}
+
 static void json_tiers(json_writer *j, const topology_facts *f)
 {
     json_array(j, "tiers");
@@ -163,6 +206,7 @@ static void print_json(const show_request *q, const topology *t, const link_grou
         json_close(&j);
     }
     json_close(&j);
+    json_degraded(&j, &q->result->scenario->cluster.degraded);
     json_tiers(&j, &facts);
     if (farthest_ends(t, &from, &to))
         show_path_json(q->arena, &j, "path", t, from, to);
@@ -193,6 +237,7 @@ bool show_fabric(const show_request *q, sim_error *error)
     print_parts(a, t);
     if (groups.count) print_links(a, &groups);
     print_facts(a, t, &facts);
+    print_degraded(a, &s->cluster.degraded);
     if (farthest_ends(t, &from, &to)) {
         printf("\n");
         show_path_print(a, t, from, to);

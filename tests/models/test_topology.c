@@ -308,9 +308,61 @@ static void single_switch_messages(void **state)
     arena_destroy(a);
 }
 
+// ---- degraded links ----
+
+static void a_degraded_link_keeps_its_factor(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    topology *t = build(a, WIRING_SWITCH, 2, 8, 4);
+    uint32_t count;
+    topology_degraded_links(t, &count);
+    assert_int_equal(count, 0);
+    for (link_id l = 0; l < topology_link_count(t); l++)
+        assert_near(topology_link_at(t, l)->health_ratio, 1.0, 0);
+    topology_degrade_link(t, 40, 0.25);
+    topology_degrade_link(t, 3, 0.9);
+    topology_degrade_link(t, 7, 1.0); // healthy all the same
+    topology_degrade_link(t, 11, 1e-30);
+    const link_id *links = topology_degraded_links(t, &count);
+    static const link_id want[] = { 3, 11, 40 };
+    assert_int_equal(count, 3);
+    assert_memory_equal(links, want, sizeof want);
+    assert_true(topology_rate_mBps(t, 3) == UINT64_C(388530000000000)); // 0.9 x 431.7 GB/s
+    assert_true(topology_rate_mBps(t, topology_link_back(3)) == SCALE_UP_MBPS);
+    assert_true(topology_rate_mBps(t, 11) == 1); // the least there is
+    assert_near(topology_link_at(t, 40)->health_ratio, 0.25, 0);
+    arena_destroy(a);
+}
+
+// Leaves with two uplinks to each of two spines: a bundle of four, of which traffic fills 0.9.
+static void a_bundle_has_the_rates_of_all_its_members(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    topology *t = topology_create(a);
+    const node_wiring w = wiring(WIRING_SWITCH, 8, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        topology_add_node(t, &w);
+    const fabric_tier tier = { .name = "box", .port_rate_mBps = CABLE_MBPS, .adaptive_ppm = 900000 };
+    const spine_leaf_def def = { .leaves = 2, .spines = 2, .uplinks = 4, .tier = { tier, tier } };
+    sim_error error = { 0 };
+    assert_true(topology_add_spine_leaf(t, &def, &(fabric_places){ 0 }, &error));
+    topology_seal(t);
+    const uint32_t up = topology_link_count(t), down = up + 1;
+    const bundle_members m = topology_bundle_members(t, up);
+    assert_int_equal(m.count, 4);
+    assert_true(topology_rate_mBps(t, up) == UINT64_C(173880000000000)); // 0.9 x 4 x 48.3 GB/s
+    topology_degrade_link(t, m.first, 0.5);
+    topology_degrade_link(t, m.first + 4, 0.1);
+    assert_true(topology_rate_mBps(t, up) == UINT64_C(113022000000000)); // 0.9 x (2 + 0.5 + 0.1) x 48.3 GB/s
+    assert_true(topology_rate_mBps(t, down) == UINT64_C(173880000000000));
+    arena_destroy(a);
+}
+
 int main(void)
 {
-    enum { EXTRA = 4 };
+    enum { EXTRA = 6 };
     struct CMUnitTest tests[3 * ARRAY_COUNT(shapes) + ARRAY_COUNT(paths) + EXTRA];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(shapes); i++) {
@@ -323,6 +375,8 @@ int main(void)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_is_as_by_hand, NULL, NULL, (void *)&paths[i] };
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(nics_are_ends_too);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(different_nodes_mix);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_degraded_link_keeps_its_factor);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_bundle_has_the_rates_of_all_its_members);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_messages);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(single_switch_messages);
     SIM_ASSERT(n == ARRAY_COUNT(tests));

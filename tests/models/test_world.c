@@ -92,6 +92,28 @@ static void a_world_holds_what_the_scenario_says(void **state)
     arena_destroy(l.a);
 }
 
+// Rank r runs on GPU r. One state of health, one set of costs: ranks 1 and 3 share theirs, and 0 and 2.
+static void degraded_gpus_compute_at_their_clock(void **state)
+{
+    loaded l;
+    read_checked(
+        &l, *state,
+        "cluster:\n  node: dgx-a100\n  degraded: [{ gpu: gpu 1, clock: 0.9 }, { gpu: gpu 7, memory: 0.7 },\n"
+        "    { gpu: node 0 gpu 3, clock: 0.9, memory: 1 }]\n" MODEL BATCH "plan: { gpus: 4 }\n");
+    world *w;
+    assert_true(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_HEAP }, &w, &l.error));
+    assert_near(w->gpus.memory_ratio[7], 0.7, 0);
+    for (rank_id r = 0; r < 4; r++) {
+        assert_near(w->health.clock_ratio[r], r % 2 ? 0.9 : 1.0, 0);
+        assert_near(w->health.memory_ratio[r], 1.0, 0);
+        assert_near(w->costs_of_lane[r]->clock_ratio, r % 2 ? 0.9 : 1.0, 0);
+    }
+    assert_int_equal(w->cost_count, 2);
+    assert_int_equal(world_ranks_with(w, &w->costs[1]), 2);
+    world_destroy(w);
+    arena_destroy(l.a);
+}
+
 // A GPU with exactly what a milder plan needs: that plan is the hint.
 static void a_refusal_names_what_would_fit(void **state)
 {
@@ -155,13 +177,14 @@ static void a_world_that_is_refused_is_none(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(paths) + 3];
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + 4];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
 #define IN_SCRATCH(test_)                                                                                    \
     (struct CMUnitTest) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
     tests[n++] = IN_SCRATCH(a_world_holds_what_the_scenario_says);
+    tests[n++] = IN_SCRATCH(degraded_gpus_compute_at_their_clock);
     tests[n++] = IN_SCRATCH(a_refusal_names_what_would_fit);
     tests[n++] = IN_SCRATCH(a_world_that_is_refused_is_none);
     SIM_ASSERT(n == ARRAY_COUNT(tests));

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/cluster_degraded.h"
+#include "models/network/topology_build.h"
+#include "sim/map.h"
+#include "sim/words.h"
+#include <inttypes.h>
+#include <string.h>
+
+static bool check_ratio(const void *field, const doc_node *node, sim_error *error)
+{
+    if (*(const double *)field > 0.0) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place,
+                    "a part of which nothing is left is down, not degraded") ||
+           sim_hint(error,
+                    "above 0 and at most 1; parts that are down are faults, which are not modelled here");
+}
+
+#define RATIO(field_, key_, ...)                                                                             \
+    BIND_NUMBER(degraded_entry, field_##_ratio, key_, .default_text = "1",                                   \
+                BIND_SET_FLAG(degraded_entry, has.field_), BIND_AT_LEAST(0), BIND_AT_MOST(1),                \
+                .check = check_ratio, __VA_ARGS__)
+#define HAS(key_) BIND_SET_FLAG(degraded_entry, has.key_)
+const bind_row degraded_binds[] = {
+    BIND_TEXT(degraded_entry, gpu, "gpu", HAS(gpu),
+              BIND_NOTE("\"node 3 gpu 5\" or \"gpu 29\"; beside it clock, memory or both")),
+    BIND_TEXT(
+        degraded_entry, nic, "nic", HAS(nic),
+        BIND_NOTE("\"node 2 nic 1\" or \"nic 17\": its cables into the network, both ways; beside it rate")),
+    BIND_TEXT(
+        degraded_entry, link, "link", HAS(link),
+        BIND_NOTE(
+            "\"leaf 0 > spine 1\", or inside a node \"node 0 gpu 1 > node 0 nvswitch 0\"; beside it rate")),
+    RATIO(clock, "clock", BIND_NOTE("of a GPU: against that of a healthy one")),
+    RATIO(memory, "memory", BIND_NOTE("of a GPU: rate of its memory against that of a healthy one")),
+    RATIO(rate, "rate", BIND_NOTE("of a NIC or link: against that of a healthy one")),
+    BIND_BOOL(degraded_entry, both, "both", HAS(both), .default_text = "false",
+              BIND_NOTE("of a link: the way back is degraded as well")),
+    BIND_U32(degraded_entry, index, "index", HAS(index), .default_text = "all of them",
+             BIND_NOTE("of a link: which one of several parallel ones, counted from 0")),
+    BIND_END,
+};
+
+// ---- a row by itself
+
+typedef enum part_kind { PART_GPU, PART_NIC, PART_LINK, PART_KINDS } part_kind;
+static const char *const part_names[PART_KINDS] = { "GPU", "NIC", "link" };
+static const char *const part_keys[PART_KINDS] = { "clock, memory", "rate", "rate, both, index" };
+static const char *const part_examples[PART_KINDS] = { "clock: 0.9 or memory: 0.8", "rate: 0.5",
+                                                       "rate: 0.5" };
+
+typedef struct row_key { // which parts have a key
+    const char *key;
+    bool given;
+    const sim_place *place;
+    uint32_t parts; // bits
+} row_key;
+
+#define KEY(key_, field_, parts_)                                                                            \
+    {                                                                                                        \
+#key_, e->has.key_, bind_place_of(r, &e->field_), parts_                                             \
+    }
+
+static bool check_row(const degraded_entry *e, const bind_reader *r, sim_error *error)
+{
+    const row_key parts[PART_KINDS] = { KEY(gpu, gpu, 1u << PART_GPU), KEY(nic, nic, 1u << PART_NIC),
+                                        KEY(link, link, 1u << PART_LINK) };
+    const row_key keys[] = { KEY(clock, clock_ratio, 1u << PART_GPU),
+                             KEY(memory, memory_ratio, 1u << PART_GPU),
+                             KEY(rate, rate_ratio, 1u << PART_NIC | 1u << PART_LINK),
+                             KEY(both, both, 1u << PART_LINK), KEY(index, index, 1u << PART_LINK) };
+    const row_key *part = NULL;
+    for (uint32_t i = 0; i < PART_KINDS; i++) {
+        if (!parts[i].given) continue;
+        if (part)
+            return sim_fail(error, SIM_EXIT_INPUT, parts[i].place,
+                            "a row names one part, but this one names %s and %s", part->key, parts[i].key) ||
+                   sim_hint(error, "a row for each of them");
+        part = &parts[i];
+    }
+    if (!part)
+        return sim_fail(error, SIM_EXIT_INPUT, bind_place_of(r, e), "no part is named that is degraded") ||
+               sim_hint(error, "gpu: node 3 gpu 5, nic: node 2 nic 1, or link: leaf 0 > spine 1");
+    const part_kind kind = (part_kind)(part - parts);
+    for (uint32_t i = 0; i < ARRAY_COUNT(keys); i++)
+        if (keys[i].given && !(keys[i].parts & part->parts))
+            return sim_fail(error, SIM_EXIT_INPUT, keys[i].place, "a degraded %s has no \"%s\"",
+                            part_names[kind], keys[i].key) ||
+                   sim_hint(error, "it has: %s", part_keys[kind]);
+    if (e->has.clock || e->has.memory || e->has.rate) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, part->place, "what is left of this %s is missing",
+                    part_names[kind]) ||
+           sim_hint(error, "%s", part_examples[kind]);
+}
+
+bool degraded_check(const degraded_entry_array *rows, const bind_reader *r, sim_error *error)
+{
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (!check_row(&rows->items[i], r, error)) return false;
+    return true;
+}
+
+// ---- rows against the fabric
+
+typedef struct degraded_reader {
+    arena *arena;
+    topology *topology;
+    const bind_reader *reader;
+    map *gpus, *links; // those that a row before has named: the line of that row
+    sim_error *error;
+} degraded_reader;
+
+// Notes a part that where names; refuses the second time.
+static bool take(const degraded_reader *d, map *known, uint32_t id, const sim_place *where)
+{
+    uint32_t line;
+    char name[192];
+    if (!map_get(known, id, &line)) {
+        map_set(known, id, where ? where->line : 0);
+        return true;
+    }
+    return sim_fail(d->error, SIM_EXIT_INPUT, where, "%s is degraded twice",
+                    known == d->gpus ? topology_vertex_name(d->topology, id, name, sizeof name)
+                                     : topology_link_name(d->topology, id, name, sizeof name)) ||
+           sim_hint(d->error, "one row for each part; this one has a row in line %" PRIu32, line);
+}
+
+static bool find_kind(const degraded_reader *d, const char *text, vertex_kind kind, const sim_place *where,
+                      vertex_id *out)
+{
+    char name[80];
+    if (!topology_find_vertex(d->topology, text, where, out, d->error)) return false;
+    if (topology_vertex_at(d->topology, *out)->kind == kind) return true;
+    const char *word = vertex_kind_words[kind];
+    sim_fail(d->error, SIM_EXIT_INPUT, where, "%s is no %s",
+             topology_vertex_name(d->topology, *out, name, sizeof name), word);
+    return sim_hint(d->error, "%s: node 0 %s 0, or %s 0 counted through the cluster", word, word, word);
+}
+
+static bool apply_gpu(const degraded_reader *d, const degraded_entry *e)
+{
+    const sim_place *where = bind_place_of(d->reader, &e->gpu);
+    vertex_id v;
+    return find_kind(d, e->gpu, VERTEX_GPU, where, &v) && take(d, d->gpus, v, where);
+}
+
+static bool apply_link(const degraded_reader *d, const degraded_entry *e, link_id l, bool both,
+                       const sim_place *where)
+{
+    if (!take(d, d->links, l, where)) return false;
+    topology_degrade_link(d->topology, l, e->rate_ratio);
+    return !both || apply_link(d, e, topology_link_back(l), false, where);
+}
+
+static bool apply_nic(const degraded_reader *d, const degraded_entry *e)
+{
+    const sim_place *where = bind_place_of(d->reader, &e->nic);
+    vertex_id v;
+    uint32_t count, cables = 0;
+    char name[80];
+    if (!find_kind(d, e->nic, VERTEX_NIC, where, &v)) return false;
+    const link_id *links = topology_outgoing(d->topology, v, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (topology_link_at(d->topology, links[i])->class != LINK_NETWORK) continue;
+        if (!apply_link(d, e, links[i], true, where)) return false;
+        cables++;
+    }
+    if (cables > 0) return true;
+    return sim_fail(d->error, SIM_EXIT_INPUT, where, "no cable leads from %s into a network",
+                    topology_vertex_name(d->topology, v, name, sizeof name)) ||
+           sim_hint(d->error, "links inside a node are degraded by link: node 0 gpu 0 > node 0 nic 0");
+}
+
+// The text around the first ">", which stands between the ends.
+static bool find_ends(const degraded_reader *d, const char *text, const sim_place *where, vertex_id *from,
+                      vertex_id *to)
+{
+    const char *arrow = strchr(text, '>');
+    char shown[WORDS_SHOWN_SIZE];
+    if (!arrow || (arrow > text && arrow[-1] == '<'))
+        return sim_fail(d->error, SIM_EXIT_INPUT, where, "\"%s\" names no link", words_show(shown, text)) ||
+               sim_hint(d->error, "link: leaf 0 > spine 1, and both: true for the way back as well");
+    const char *left_end = arrow, *right = arrow + 1 + strspn(arrow + 1, " ");
+    while (left_end > text && left_end[-1] == ' ')
+        left_end--;
+    const char *left = arena_text_n(d->arena, text, (size_t)(left_end - text));
+    return topology_find_vertex(d->topology, left, where, from, d->error) &&
+           topology_find_vertex(d->topology, right, where, to, d->error);
+}
+
+static bool apply_links(const degraded_reader *d, const degraded_entry *e)
+{
+    const sim_place *where = bind_place_of(d->reader, &e->link);
+    vertex_id from, to;
+    uint32_t count, parallel = 0;
+    char name[192];
+    if (!find_ends(d, e->link, where, &from, &to)) return false;
+    const link_id *links = topology_outgoing(d->topology, from, &count);
+    link_id last = NO_ID;
+    for (uint32_t i = 0; i < count; i++) {
+        if (topology_link_at(d->topology, links[i])->to != to) continue;
+        last = links[i];
+        const bool meant = !e->has.index || e->index == parallel;
+        parallel++;
+        if (meant && !apply_link(d, e, links[i], e->both, where)) return false;
+    }
+    if (parallel == 0) return topology_refuse_pair(d->topology, from, to, where, d->error);
+    if (!e->has.index || e->index < parallel) return true;
+    sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->index), "there %s %" PRIu32 " link%s %s",
+             parallel == 1 ? "is" : "are", parallel, parallel == 1 ? "" : "s",
+             topology_link_name(d->topology, last, name, sizeof name));
+    return sim_hint(d->error, "index: 0 to %" PRIu32 "; left out: all of them", parallel - 1);
+}
+
+bool degraded_apply(arena *a, const degraded_entry_array *rows, topology *t, const bind_reader *r,
+                    sim_error *error)
+{
+    const degraded_reader d = {
+        .arena = a, .topology = t, .reader = r, .gpus = map_create(a), .links = map_create(a), .error = error
+    };
+    bool fine = true;
+    for (uint32_t i = 0; fine && i < rows->count; i++) {
+        const degraded_entry *e = &rows->items[i];
+        fine = e->has.gpu ? apply_gpu(&d, e) : e->has.nic ? apply_nic(&d, e) : apply_links(&d, e);
+    }
+    return fine;
+}
+
+gpu_health degraded_gpus(arena *a, const degraded_entry_array *rows, const topology *t)
+{
+    const uint32_t gpus = topology_gpu_count(t);
+    double *clock = arena_array(a, double, gpus), *memory = arena_array(a, double, gpus);
+    for (gpu_id g = 0; g < gpus; g++)
+        clock[g] = memory[g] = 1.0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const degraded_entry *e = &rows->items[i];
+        sim_error error = { 0 };
+        vertex_id v;
+        if (!e->has.gpu) continue;
+        const bool found = topology_find_vertex(t, e->gpu, NULL, &v, &error);
+        SIM_ASSERT(found);
+        const gpu_id gpu = topology_gpu_of(t, v);
+        if (e->has.clock) clock[gpu] = e->clock_ratio;
+        if (e->has.memory) memory[gpu] = e->memory_ratio;
+    }
+    return (gpu_health){ .clock_ratio = clock, .memory_ratio = memory };
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/cluster_degraded.h: cluster.degraded, parts that are slower than healthy ones from the start of a run to its end: the
+// clock or the memory of a GPU, the rate of links. A part that is down is a fault and no matter of this list.
+//     gpu: "node 3 gpu 5", clock: 0.9, memory: 0.8     one of both at least
+//     nic: "node 2 nic 1", rate: 0.5                   all its cables into the network, both ways; nothing inside the node
+//     link: "leaf 0 > spine 1", rate: 0.25             this way; both: true for the way back as well
+// Of parallel links between two parts all are meant, or with index: 1 the second one, in the order of their ids.
+#pragma once
+#include "models/cluster.h"
+#include "models/training/lane.h"
+
+// What a row says of itself: one part, factors that it has. Before there is a fabric.
+bool degraded_check(const degraded_entry_array *rows, const bind_reader *r, sim_error *error);
+// Lowers the rates of links. Refuses parts that the fabric does not have and what is degraded twice.
+bool degraded_apply(arena *a, const degraded_entry_array *rows, topology *t, const bind_reader *r,
+                    sim_error *error);
+// By GPU of the cluster, of rows that degraded_apply() lets pass.
+gpu_health degraded_gpus(arena *a, const degraded_entry_array *rows, const topology *t);
