@@ -89,7 +89,7 @@ static void build_lanes(world *w)
         memory[r] = w->gpus.memory_ratio[r];
     }
     w->health = (gpu_health){ .clock_ratio = clock, .memory_ratio = memory };
-    lanes_build(w->arena, sizes, s->run.fold == FOLD_NODE, s->cluster.node.gpus, w->health, &w->lanes);
+    lanes_build(w->arena, sizes, s->run.fold == FOLD_NODE, w->health, &w->lanes);
     w->vertex_of_lane = arena_array(w->arena, vertex_id, w->lanes.count);
     for (lane_id l = 0; l < w->lanes.count; l++)
         w->vertex_of_lane[l] = topology_gpu_vertex(w->fabric, w->lanes.lanes[l].first_rank);

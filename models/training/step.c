@@ -111,7 +111,7 @@ static void digest_task(step_player *p, lane_id lane, const program_op *op, sim_
         0, sim_digest_text(op->name), op->micro_batch, (uint64_t)start, (uint64_t)end, bytes
     };
     for (uint32_t i = 0; i < l->multiplicity; i++) {
-        words[0] = l->first_rank + i;
+        words[0] = lane_rank(p->settings.lanes, lane, i);
         sim_digest_add(p->sim, DIGEST_TASK, words, ARRAY_COUNT(words), 1);
     }
 }

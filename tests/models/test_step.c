@@ -114,7 +114,7 @@ static step_settings settings_of(arena *a, const topology *fabric, const play_op
     double *healthy = arena_array(a, double, ranks);
     for (rank_id r = 0; r < ranks; r++)
         healthy[r] = 1.0;
-    lanes_build(a, o->sizes, o->fold, 8, (gpu_health){ healthy, healthy }, table);
+    lanes_build(a, o->sizes, o->fold, (gpu_health){ healthy, healthy }, table);
     out->lanes = table->count;
     vertex_id *vertices = arena_array(a, vertex_id, table->count);
     const pass_costs **costs_of_lane = arena_array(a, const pass_costs *, table->count);
