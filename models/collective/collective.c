@@ -83,20 +83,16 @@ static void finish(collectives *c, uint32_t i)
     c->options.done(c->options.owner, &result); // last: it may open others, which moves the arrays
 }
 
-static void ask_network(collectives *c, uint32_t i, uint32_t transfer, network_request request)
-{
-    request.client = c->client;
-    request.tag = (uint64_t)i << 32 | transfer;
-    network_start(c->network, &request);
-    c->counters.messages++;
-}
-
 static void start_transfer(collectives *c, uint32_t i, uint32_t t)
 {
     instance *own = &c->instances.items[i];
     network_edge edge;
+    network_request request = shape_transfer(c, shape_at(c, own->shape), t, &edge);
+    request.client = c->client;
+    request.tag = (uint64_t)i << 32 | t;
     if (own->state->starts) own->state->starts[t] = sim_now(c->sim);
-    ask_network(c, i, t, shape_transfer(c, shape_at(c, own->shape), t, &edge));
+    network_start(c->network, &request);
+    c->counters.messages++;
 }
 
 static void start_messages(collectives *c, uint32_t i)
@@ -108,11 +104,19 @@ static void start_messages(collectives *c, uint32_t i)
         if (cached->waits[t] == 0) start_transfer(c, i, t);
 }
 
+// Shapes are few and their streams many, so the network keeps one request for each.
 static void start_streams(collectives *c, uint32_t i)
 {
     instance *own = &c->instances.items[i];
+    shape *s = &c->shapes.items[own->shape];
+    if (s->prepared == NO_ID) {
+        network_request request = shape_stream(c, s);
+        request.client = c->client;
+        s->prepared = network_prepare(c->network, &request);
+    }
     own->transfers_left = 1;
-    ask_network(c, i, 0, shape_stream(c, shape_at(c, own->shape)));
+    network_start_prepared(c->network, s->prepared, (uint64_t)i << 32);
+    c->counters.messages++;
 }
 
 // The last member is there. Messages begin when the library's base time has passed; a stream has it in its latency.

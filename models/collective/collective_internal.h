@@ -28,6 +28,7 @@ typedef struct shape {
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
     uint32_t requests;    // that one instance asks of the network
+    uint32_t prepared;    // of the network: its stream; NO_ID until the first is started
     sim_time alone_ps;    // ALONE_UNKNOWN: nobody has asked
 } shape;
 

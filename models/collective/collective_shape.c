@@ -109,6 +109,7 @@ uint32_t shape_find(collectives *c, const collective_request *request)
     s->key = *request;
     s->next = first;
     s->alone_ps = ALONE_UNKNOWN;
+    s->prepared = NO_ID;
     fill_shape(c, s);
     map_set(c->shape_by_key, key, c->shapes.count - 1);
     return c->shapes.count - 1;

@@ -47,7 +47,22 @@ typedef struct fluid_flow { // by slot of its transfer
     sim_time resent_ps; // when it last sent again what was on the way; -1: never
 } fluid_flow;
 
+typedef struct fluid_demand {
+    fluid_work work;
+    uint64_t pace_bytes;
+    uint64_t cap_mBps;
+    sim_time delay_ps, tail_ps;
+    bool strays;
+} fluid_demand;
+
+typedef struct fluid_known_path { // of a prepared request, as the links were when it was found
+    fluid_demand demand;
+    uint32_t crossings, crossing_count; // crossings: where its block begins in the pool
+    uint64_t as_of1;                    // 1 + fluid_network.changes; 0: none is known
+} fluid_known_path;
+
 ARRAY_OF(fluid_flow, fluid_flow_array);
+ARRAY_OF(fluid_known_path, fluid_known_path_array);
 ARRAY_OF(fluid_crossing, fluid_crossing_array);
 ARRAY_OF(uint32_t, fluid_id_array);
 
@@ -68,6 +83,9 @@ typedef struct fluid_network {
     uint32_t *place_of_link; // while strands are laid on it: 1 + place in path, 0: not in it
     fluid_id_array links_of_path, factors_of_path;
 
+    fluid_known_path_array known_paths; // by prepared request
+    uint64_t changes;                   // of links, and of what routing knows of them
+
     sim_handle *convergences; // by link: routing learns of its latest change. NULL until one changes
     fluid_id_array died;      // since the latest settle; some perhaps twice, or up again
     fluid_id_array converged; // likewise, of which routing learns at the next settle
@@ -83,14 +101,6 @@ typedef struct fluid_network {
     uint32_t *phase_flows; // members by link
 } fluid_network;
 
-typedef struct fluid_demand {
-    fluid_work work;
-    uint64_t pace_bytes;
-    uint64_t cap_mBps;
-    sim_time delay_ps, tail_ps;
-    bool strays;
-} fluid_demand;
-
 // ---- fluid_network.c
 void fluid_settle_later(network *n);
 fluid_work fluid_work_left(const network *n, const fluid_flow *flow); // now
@@ -102,7 +112,9 @@ void fluid_finish_moving(network *n, uint32_t slot, bool as_event);
 
 // ---- fluid_path.c
 fluid_demand fluid_find_path(network *n, uint32_t slot); // its links go to f->path
-void fluid_store_path(network *n, uint32_t slot);        // f->path, as the flow's
+fluid_demand fluid_recall_path(network *n,
+                               uint32_t slot); // the same; of a prepared request as long as no link changes
+void fluid_store_path(network *n, uint32_t slot); // f->path, as the flow's
 void fluid_forget_path(network *n, uint32_t slot);
 bool fluid_path_is_same(const network *n, uint32_t slot); // f->path as the stored one
 void fluid_enter(network *n, uint32_t slot);              // into the solver, by its stored path

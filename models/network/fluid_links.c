@@ -179,6 +179,7 @@ void fluid_set_link(network *n, link_id l, double ratio)
     fabric_set_up(f->fabric, l, up);
     if (up) fabric_set_rate_ratio(f->fabric, l, ratio);
     if (up == was_up && fabric_capacity_mBps(f->fabric, l) == before_mBps) return;
+    f->changes++;
     update_capacity(n, l);
     if (bundle != NO_ID) update_capacity(n, bundle);
     fluid_settle_later(n);
@@ -282,6 +283,7 @@ void fluid_apply_changes(network *n)
     for (uint32_t i = 0; i < f->died.count && f->options.resends; i++)
         resend_of_link(n, f->died.items[i]);
     array_clear(&f->died);
+    f->changes += f->converged.count;
     for (uint32_t i = 0; i < f->converged.count; i++) // all, before any flow looks for a path
         fabric_set_avoided(f->fabric, f->converged.items[i], !fabric_is_up(f->fabric, f->converged.items[i]));
     for (uint32_t i = 0; i < f->converged.count; i++)

@@ -123,7 +123,7 @@ static void wait_for_delivery(network *n, uint32_t slot)
 static void begin_moving(network *n, uint32_t slot)
 {
     fluid_network *f = n->state;
-    fluid_demand demand = fluid_find_path(n, slot);
+    fluid_demand demand = fluid_recall_path(n, slot);
     fluid_flow *flow = &f->flows.items[slot];
     flow->left = demand.work;
     flow->pace_bytes = demand.pace_bytes;

@@ -274,10 +274,10 @@ static uint32_t block_size_of(uint32_t count)
     return size;
 }
 
-void fluid_store_path(network *n, uint32_t slot)
+// f->path in a block of the pool; returns where it begins.
+static uint32_t store_path(network *n)
 {
     fluid_network *f = n->state;
-    fluid_flow *flow = &f->flows.items[slot];
     uint32_t count = f->path.count, size = block_size_of(count), block = f->free_blocks[size];
     if (block == NO_ID) {
         block = f->pool.count;
@@ -286,18 +286,57 @@ void fluid_store_path(network *n, uint32_t slot)
     } else {
         f->free_blocks[size] = f->pool.items[block].link;
     }
-    memcpy(&f->pool.items[block], f->path.items, count * sizeof *f->path.items);
+    if (count > 0) memcpy(&f->pool.items[block], f->path.items, count * sizeof *f->path.items);
+    return block;
+}
+
+static void free_path(fluid_network *f, uint32_t block, uint32_t count)
+{
+    uint32_t size = block_size_of(count);
+    f->pool.items[block].link = f->free_blocks[size];
+    f->free_blocks[size] = block;
+}
+
+void fluid_store_path(network *n, uint32_t slot)
+{
+    fluid_network *f = n->state;
+    const uint32_t block = store_path(n);
+    fluid_flow *flow = &f->flows.items[slot];
     flow->crossings = block;
-    flow->crossing_count = count;
+    flow->crossing_count = f->path.count;
 }
 
 void fluid_forget_path(network *n, uint32_t slot)
 {
     fluid_network *f = n->state;
     const fluid_flow *flow = &f->flows.items[slot];
-    uint32_t size = block_size_of(flow->crossing_count);
-    f->pool.items[flow->crossings].link = f->free_blocks[size];
-    f->free_blocks[size] = flow->crossings;
+    free_path(f, flow->crossings, flow->crossing_count);
+}
+
+// Routes depend on which links are up and on what routing knows of them, so a path holds until either changes.
+fluid_demand fluid_recall_path(network *n, uint32_t slot)
+{
+    fluid_network *f = n->state;
+    const uint32_t prepared1 = n->transfers.items[slot].prepared1;
+    if (prepared1 == 0) return fluid_find_path(n, slot);
+    while (f->known_paths.count < prepared1)
+        array_push(&f->known_paths, n->arena);
+    fluid_known_path *known = &f->known_paths.items[prepared1 - 1];
+    if (known->as_of1 == f->changes + 1) {
+        array_clear(&f->path);
+        array_reserve(&f->path, n->arena, known->crossing_count);
+        if (known->crossing_count > 0)
+            memcpy(f->path.items, &f->pool.items[known->crossings],
+                   known->crossing_count * sizeof *f->path.items);
+        f->path.count = known->crossing_count;
+        return known->demand;
+    }
+    if (known->as_of1 > 0) free_path(f, known->crossings, known->crossing_count);
+    known->demand = fluid_find_path(n, slot);
+    known->crossings = store_path(n);
+    known->crossing_count = f->path.count;
+    known->as_of1 = f->changes + 1;
+    return known->demand;
 }
 
 bool fluid_path_is_same(const network *n, uint32_t slot)

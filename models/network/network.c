@@ -65,19 +65,11 @@ static uint32_t take_transfer(network *n)
 static void give_transfer(network *n, uint32_t slot)
 {
     transfer *t = &n->transfers.items[slot];
-    give_edges(n, t->edges, t->edge_count);
+    if (t->prepared1 == 0) give_edges(n, t->edges, t->edge_count);
     t->generation++;
     t->next_free = n->free_transfer;
     n->free_transfer = slot;
     n->counters.in_flight--;
-}
-
-static uint64_t bytes_of(const network *n, const transfer *t)
-{
-    uint64_t bytes = 0;
-    for (uint32_t e = 0; e < t->edge_count; e++)
-        bytes += network_edges(n, t)[e].bytes;
-    return bytes * t->multiplicity;
 }
 
 static void check_request(const network *n, const network_request *r)
@@ -89,45 +81,78 @@ static void check_request(const network *n, const network_request *r)
         SIM_ASSERT(r->edges[e].from != r->edges[e].to && r->edges[e].latency_ps >= 0);
 }
 
-// In a slot, but not yet begun.
-static uint32_t place_request(network *n, const network_request *request)
+// Copies its edges.
+static transfer transfer_of(network *n, const network_request *request)
 {
     check_request(n, request);
-    uint32_t slot = take_transfer(n), edges = take_edges(n, request->edge_count);
-    memcpy(&n->edges.items[edges], request->edges, request->edge_count * sizeof *request->edges);
+    transfer t = { .edges = take_edges(n, request->edge_count),
+                   .edge_count = request->edge_count,
+                   .delay_crossings = request->delay_crossings,
+                   .weight = request->weight,
+                   .queue_pairs = request->queue_pairs,
+                   .multiplicity = request->multiplicity,
+                   .latency_ps = request->latency_ps,
+                   .rate_cap_mBps = request->rate_cap_mBps,
+                   .tag = request->tag,
+                   .client = request->client };
+    memcpy(&n->edges.items[t.edges], request->edges, request->edge_count * sizeof *request->edges);
+    for (uint32_t e = 0; e < request->edge_count; e++)
+        t.bytes += request->edges[e].bytes;
+    t.bytes *= request->multiplicity;
+    return t;
+}
+
+// In a slot, but not yet begun.
+static uint32_t place_transfer(network *n, const transfer *made)
+{
+    const uint32_t slot = take_transfer(n);
     transfer *t = &n->transfers.items[slot];
-    *t = (transfer){ .generation = t->generation + 1,
-                     .edges = edges,
-                     .edge_count = request->edge_count,
-                     .delay_crossings = request->delay_crossings,
-                     .weight = request->weight,
-                     .queue_pairs = request->queue_pairs,
-                     .multiplicity = request->multiplicity,
-                     .latency_ps = request->latency_ps,
-                     .rate_cap_mBps = request->rate_cap_mBps,
-                     .tag = request->tag,
-                     .client = request->client };
+    const uint32_t generation = t->generation + 1;
+    *t = *made;
+    t->generation = generation;
     n->counters.in_flight++;
     return slot;
 }
 
-transfer_id network_start(network *n, const network_request *request)
+static transfer_id begin(network *n, const transfer *made)
 {
-    const uint32_t slot = place_request(n, request);
-    const transfer *t = &n->transfers.items[slot];
-    transfer_id id = { .index1 = slot + 1, .generation = t->generation };
+    const uint32_t slot = place_transfer(n, made);
+    transfer_id id = { .index1 = slot + 1, .generation = n->transfers.items[slot].generation };
     n->counters.started++;
-    n->counters.bytes_sent += bytes_of(n, t);
+    n->counters.bytes_sent += made->bytes;
     if (n->counters.in_flight > n->counters.in_flight_high_water)
         n->counters.in_flight_high_water = n->counters.in_flight;
     n->ops->start(n, slot);
     return id;
 }
 
+transfer_id network_start(network *n, const network_request *request)
+{
+    const transfer made = transfer_of(n, request);
+    return begin(n, &made);
+}
+
+uint32_t network_prepare(network *n, const network_request *request)
+{
+    transfer made = transfer_of(n, request);
+    made.prepared1 = n->prepared.count + 1;
+    *array_push(&n->prepared, n->arena) = made;
+    return n->prepared.count - 1;
+}
+
+transfer_id network_start_prepared(network *n, uint32_t prepared, uint64_t tag)
+{
+    SIM_ASSERT(prepared < n->prepared.count);
+    transfer made = n->prepared.items[prepared];
+    made.tag = tag;
+    return begin(n, &made);
+}
+
 void network_carry(network *n, const network_request *request, uint64_t times)
 {
-    const uint32_t slot = place_request(n, request);
-    const uint64_t bytes = bytes_of(n, &n->transfers.items[slot]) * times;
+    const transfer made = transfer_of(n, request);
+    const uint32_t slot = place_transfer(n, &made);
+    const uint64_t bytes = made.bytes * times;
     n->counters.started += times;
     n->counters.delivered += times;
     n->counters.bytes_sent += bytes;
@@ -150,7 +175,7 @@ void network_finish(network *n, uint32_t slot)
 {
     const transfer t = n->transfers.items[slot]; // a copy: the client may start others, which moves the slots
     n->counters.delivered++;
-    n->counters.bytes_received += bytes_of(n, &t);
+    n->counters.bytes_received += t.bytes;
     give_transfer(n, slot);
     const network_client *client = &n->clients.items[t.client];
     client->delivered(client->owner, t.tag, (transfer_id){ .index1 = slot + 1, .generation = t.generation });
@@ -169,7 +194,7 @@ void network_cancel(network *n, transfer_id id)
     uint32_t slot = id.index1 - 1;
     n->ops->cancel(n, slot);
     n->counters.cancelled++;
-    n->counters.bytes_sent -= bytes_of(n, &n->transfers.items[slot]);
+    n->counters.bytes_sent -= n->transfers.items[slot].bytes;
     give_transfer(n, slot);
 }
 
@@ -230,7 +255,7 @@ void network_verify(const network *n)
         const transfer *t = &n->transfers.items[i];
         if (t->generation % 2 == 0) continue;
         in_flight++;
-        bytes += bytes_of(n, t);
+        bytes += t->bytes;
     }
     for (uint32_t slot = n->free_transfer; slot != NO_ID; slot = n->transfers.items[slot].next_free) {
         SIM_ASSERT(n->transfers.items[slot].generation % 2 == 0);

@@ -37,6 +37,9 @@ network *network_create_ideal(arena *a, sim *s, const topology *t);
 uint16_t network_add_client(network *n, network_delivered *delivered, void *owner);
 // Delivery is an event, also of zero bytes.
 transfer_id network_start(network *n, const network_request *request);
+// A request that is started often: its edges are copied once, and the engine may remember its path. Its tag means nothing.
+uint32_t network_prepare(network *n, const network_request *request);
+transfer_id network_start_prepared(network *n, uint32_t prepared, uint64_t tag);
 // It must be in flight; its bytes then count neither as sent nor as received.
 void network_cancel(network *n, transfer_id id);
 // Counts so many equal requests as if each had been started and delivered on the paths of now: their bytes on links and in the

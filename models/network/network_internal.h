@@ -9,9 +9,11 @@ typedef struct transfer {
     uint32_t generation;        // odd while in flight
     uint32_t next_free;         // slot; only while free
     uint32_t edges, edge_count; // edges: where its block begins in the pool
+    uint32_t prepared1; // 1 + the number of the prepared request whose edges these are; 0: they are its own
     uint32_t delay_crossings, weight, queue_pairs, multiplicity;
     sim_time latency_ps;
     uint64_t rate_cap_mBps, tag;
+    uint64_t bytes; // of all edges, x multiplicity
     uint16_t client;
 } transfer;
 
@@ -51,7 +53,8 @@ struct network {
     const topology *topology;
     network_client_array clients;
     transfer_array transfers;
-    uint32_t free_transfer; // slot, or NO_ID
+    uint32_t free_transfer;  // slot, or NO_ID
+    transfer_array prepared; // what a slot begins as
     network_edge_array edges;
     uint32_t free_edges[EDGE_BLOCK_SIZES]; // per power of two: a block of so many edges, or NO_ID
     // Of links, then of bundles; counted by the engine, at the latest when it finishes a request.

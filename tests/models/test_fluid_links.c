@@ -417,6 +417,58 @@ static void ends_are_those_of_reference(void **state)
     arena_destroy(a);
 }
 
+// ---- prepared requests
+
+// One stream of two edges after another, every 7 us, 300 in all, while a link fails, is slow and returns, and routing follows
+// 5 us later: with each request made anew, or prepared once for all.
+static bench *streams_while_links_change(bool prepared, uint32_t adaptive_ppm)
+{
+    const fabric_policy policy = { .routing = adaptive_ppm > 0 ? ROUTING_ADAPTIVE : ROUTING_STATIC,
+                                   .queue_pairs = 1,
+                                   .reroute_ps = 5000000 };
+    bench *b = bench_of_four(&policy, adaptive_ppm, NULL);
+    const network_edge edges[] = { { host_of(b->t, 0), host_of(b->t, 2), 100003, 1000 },
+                                   { host_of(b->t, 1), host_of(b->t, 3), 70001, 500 } };
+    network_request request = { .edges = edges,
+                                .edge_count = 2,
+                                .delay_crossings = 3,
+                                .weight = 1,
+                                .queue_pairs = 1,
+                                .multiplicity = 2,
+                                .client = b->client };
+    const uint32_t number = network_prepare(b->n, &request);
+    change_link(b, 300000000, "leaf 0 > spine 0", 0);
+    change_link(b, 600000000, "leaf 0 > spine 0", 310);
+    change_link(b, 900000000, "leaf 0 > spine 0", 1000);
+    change_link(b, 1200000000, "spine 1 > leaf 1", 0);
+    for (uint32_t i = 0; i < 300; i++) {
+        run_until(b, (sim_time)i * 7000000);
+        request.tag = i;
+        if (prepared)
+            network_start_prepared(b->n, number, i);
+        else
+            network_start(b->n, &request);
+    }
+    run_to_end(b);
+    return b;
+}
+
+static void prepared_requests_follow_the_links(void **state)
+{
+    (void)state;
+    for (uint32_t adaptive_ppm = 0; adaptive_ppm <= 900000; adaptive_ppm += 900000) {
+        bench *anew = streams_while_links_change(false, adaptive_ppm),
+              *prepared = streams_while_links_change(true, adaptive_ppm);
+        assert_int_equal(anew->count, 300);
+        assert_memory_equal(anew->ends_ps, prepared->ends_ps, sizeof anew->ends_ps);
+        assert_true(anew->ends_ps[0] + 293 * INT64_C(7000000) < anew->ends_ps[293]); // the links were felt
+        for (link_id l = 0; l < topology_link_count(anew->t); l++)
+            assert_int_equal(network_link_bytes(anew->n, l), network_link_bytes(prepared->n, l));
+        bench_destroy(anew);
+        bench_destroy(prepared);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest others[] = {
@@ -429,6 +481,7 @@ int main(void)
         cmocka_unit_test(bundles_that_do_not_match_carry_nothing),
         cmocka_unit_test(bundles_that_never_match_are_reported),
         cmocka_unit_test(queue_pairs_spread_and_are_capped),
+        cmocka_unit_test(prepared_requests_follow_the_links),
     };
     struct CMUnitTest tests[ARRAY_COUNT(reroutes) + ARRAY_COUNT(references) + ARRAY_COUNT(others)];
     size_t n = 0;
