@@ -80,11 +80,12 @@ static double hop_s(const protocol_terms *terms, const ring_hops *hops)
 // over the ring, nodes / n of the hops where NCCL has (nodes - 1) / (n - 1). Good for choosing between protocols as NCCL
 // does, not for the time (FINDINGS-collectives.md (d)). Left out: caps of LL and LL128 per channel, and paths that take
 // longer than the hop of the table.
+// A broadcast sends all its bytes past each rank.
 static double predicted_s(const protocol_terms *terms, collective_kind kind, uint32_t ranks, uint64_t bytes,
                           const ring_hops *hops)
 {
     double steps = kind == COLLECTIVE_ALL_REDUCE ? 2.0 * (ranks - 1) : ranks - 1.0;
-    double passing_bytes = steps * (double)bytes / ranks;
+    double passing_bytes = kind == COLLECTIVE_BROADCAST ? (double)bytes : steps * (double)bytes / ranks;
     double rate_Bps = (double)hops->rate_mBps / 1e3 * terms->payload_ratio;
     return units_s_from_ps(terms->base_ps) + steps * hop_s(terms, hops) + passing_bytes / rate_Bps;
 }
@@ -94,16 +95,18 @@ static double predicted_s(const protocol_terms *terms, collective_kind kind, uin
 // by default). Channels are not modelled: as for one.
 static const uint64_t send_recv_ll_bytes = 16384;
 
-//     T = base + hop + S / (B ratio), as above with one step.
-static collective_choice choose_send_recv(const collective_terms *terms, uint64_t bytes,
+//     T = base + steps (hop + s / (B ratio)), as above; s [bytes]: of one message
+// An all-to-all is such messages, from each rank one after another.
+static collective_choice choose_send_recv(const collective_terms *terms, uint32_t steps, uint64_t bytes,
                                           const ring_hops *hops)
 {
     bool ll = bytes <= send_recv_ll_bytes && hops->counts[LINK_NETWORK] == 0;
     collective_choice choice = { .protocol = ll ? PROTOCOL_LL : PROTOCOL_SIMPLE,
                                  .base_ps = terms->send_recv_base_ps };
     const protocol_terms *protocol = &terms->ring[choice.protocol];
-    choice.predicted_s = units_s_from_ps(choice.base_ps) + hop_s(protocol, hops) +
-                         (double)bytes / ((double)hops->rate_mBps / 1e3 * protocol->payload_ratio);
+    const double step_s = hop_s(protocol, hops) +
+                          (double)bytes / ((double)hops->rate_mBps / 1e3 * protocol->payload_ratio);
+    choice.predicted_s = units_s_from_ps(choice.base_ps) + steps * step_s;
     return choice;
 }
 
@@ -118,7 +121,9 @@ collective_choice collective_choose(const collective_terms *terms, collective_ki
     SIM_ASSERT(ranks > 0 && kind < COLLECTIVE_KINDS && forced >= PROTOCOL_AUTO && forced < PROTOCOLS);
     if (ranks == 1) return (collective_choice){ .protocol = PROTOCOL_SIMPLE };
     SIM_ASSERT(hops->rate_mBps > 0);
-    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, bytes, hops);
+    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, 1, bytes, hops);
+    if (kind == COLLECTIVE_ALL_TO_ALL)
+        return choose_send_recv(terms, ranks - 1, plan_chunk_bytes(bytes, ranks, 0), hops);
     collective_choice best = { .predicted_s = INFINITY };
     for (int i = 0; i < PROTOCOLS; i++) {
         collective_protocol protocol = (collective_protocol)i;

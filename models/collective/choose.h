@@ -44,8 +44,8 @@ typedef struct collective_choice {
 } collective_choice;
 // forced: a collective_protocol, or PROTOCOL_AUTO for the least predicted time (ties: the later of LL, LL128, Simple).
 // LL128 is only considered where every hop is NVLink or the network (it needs stores of 128 bytes to arrive whole, which
-// PCIe between GPUs does not promise); forced, it is taken, as NCCL does. Send-recv has a rule of its own (choose.c). One
-// rank alone costs nothing.
+// PCIe between GPUs does not promise); forced, it is taken, as NCCL does. Send-recv and the messages of an all-to-all have a
+// rule of their own (choose.c). One rank alone costs nothing.
 collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
                                     uint64_t bytes, const ring_hops *hops, int forced);
 // Bytes on the wire for a payload: payload / ratio, rounded up.

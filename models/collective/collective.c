@@ -273,9 +273,8 @@ uint64_t collective_message_count(const collectives *c, const collective_request
 {
     SIM_ASSERT(request->group < c->groups.count);
     if (c->options.grain == GRAIN_STREAMS) return 0;
-    if (request->kind == COLLECTIVE_SEND_RECV) return 1;
-    return plan_ring_messages(request->kind,
-                              plan_cache_rings(c->plans, c->groups.items[request->group].rings));
+    return plan_message_count(
+        request->kind, plan_cache_rings(c->plans, c->groups.items[request->group].rings), request->bytes);
 }
 
 collectives_counters collectives_counters_of(const collectives *c)

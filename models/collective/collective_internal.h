@@ -27,9 +27,11 @@ typedef struct shape {
     network_edge *edges;
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
-    uint32_t requests;    // that one instance asks of the network
-    uint32_t prepared;    // of the network: its stream; NO_ID until the first is started
-    sim_time alone_ps;    // ALONE_UNKNOWN: nobody has asked
+    // All-to-all: what one pair gets of the port that all pairs of its rank share, one after another; else 0.
+    uint64_t pair_rate_mBps;
+    uint32_t requests; // that one instance asks of the network
+    uint32_t prepared; // of the network: its stream; NO_ID until the first is started
+    sim_time alone_ps; // ALONE_UNKNOWN: nobody has asked
 } shape;
 
 #define ALONE_UNKNOWN ((sim_time)-1)

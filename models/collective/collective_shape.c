@@ -60,6 +60,25 @@ static uint64_t network_bytes_of(collectives *c, const shape *s)
     return bytes;
 }
 
+// The rank whose messages, one after another, take longest, sets the pace of all pairs: the largest takes as long as all of
+// that rank's together.
+static uint64_t pair_rate_mBps(const collectives *c, const shape *s, const plan *p)
+{
+    unsigned __int128 longest_ps = 0;
+    uint64_t largest = 0;
+    for (uint32_t e = 0; e < p->edge_count;) {
+        unsigned __int128 port_ps = 0;
+        for (const uint32_t from = p->edges[e].from; e < p->edge_count && p->edges[e].from == from; e++) {
+            port_ps += (uint64_t)units_wire_time_ps(s->edges[e].bytes, path_of(c, &s->edges[e]).rate_mBps);
+            if (s->edges[e].bytes > largest) largest = s->edges[e].bytes;
+        }
+        if (port_ps > longest_ps) longest_ps = port_ps;
+    }
+    if (longest_ps == 0) return 0;
+    const unsigned __int128 rate_mBps = (unsigned __int128)largest * UINT64_C(1000000000000000) / longest_ps;
+    return rate_mBps > 0 ? (uint64_t)rate_mBps : 1;
+}
+
 static void fill_shape(collectives *c, shape *s)
 {
     const group *g = &c->groups.items[s->key.group];
@@ -84,6 +103,7 @@ static void fill_shape(collectives *c, shape *s)
     s->least_rings = UINT32_MAX;
     for (uint32_t e = 0; e < p->edge_count; e++)
         if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
+    if (p->kind == COLLECTIVE_ALL_TO_ALL) s->pair_rate_mBps = pair_rate_mBps(c, s, p);
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
     s->requests = c->options.grain == GRAIN_STREAMS ? p->steps > 0 : shape_plan(c, s)->transfer_count;
@@ -138,13 +158,16 @@ network_request shape_transfer(const collectives *c, const shape *s, uint32_t t,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
 }
 
+// On the ideal network the pairs of an all-to-all would not share their ports, but for the cap. On others they do.
 network_request shape_stream(const collectives *c, const shape *s)
 {
+    const bool ideal = network_engine_of(c->network) == ENGINE_IDEAL;
     const plan *p = &shape_plan(c, s)->plan;
     return (network_request){ .edges = s->edges,
                               .edge_count = p->edge_count,
                               .latency_ps = s->choice.base_ps,
                               .delay_crossings = p->steps,
+                              .rate_cap_mBps = ideal ? s->pair_rate_mBps : 0,
                               .weight = 1,
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
@@ -162,7 +185,8 @@ static double edge_time_s(const collectives *c, const shape *s, const plan *p, u
 {
     const path_facts path = path_of(c, &s->edges[e]);
     if (c->options.grain == GRAIN_STREAMS) {
-        sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, path.rate_mBps);
+        const bool capped = s->pair_rate_mBps > 0 && s->pair_rate_mBps < path.rate_mBps;
+        sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, capped ? s->pair_rate_mBps : path.rate_mBps);
         return units_s_from_ps(s->edges[e].latency_ps + p->steps * path.delay_ps + wire_ps);
     }
     uint64_t largest = protocol_wire_bytes(terms_of(c, s),

@@ -9,7 +9,7 @@
 #include <string.h>
 
 const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather", "send-recv",
-                                              NULL };
+                                              "broadcast",  "all-to-all",     NULL };
 const char *const collective_grain_words[] = { "streams", "messages", NULL };
 
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk)
@@ -24,6 +24,36 @@ uint64_t plan_payload_bytes(const plan *p)
     for (uint32_t e = 0; e < p->edge_count; e++)
         sum += p->edges[e].bytes;
     return sum;
+}
+
+void plan_build(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
+                plan *out)
+{
+    switch (kind) {
+    case COLLECTIVE_ALL_REDUCE:
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_ALL_GATHER: plan_ring(a, kind, rings, bytes, grain, out); return;
+    case COLLECTIVE_SEND_RECV: plan_send_recv(a, bytes, grain, out); return;
+    case COLLECTIVE_BROADCAST: plan_broadcast(a, rings, bytes, grain, out); return;
+    case COLLECTIVE_ALL_TO_ALL: plan_all_to_all(a, rings->ranks, bytes, grain, out); return;
+    case COLLECTIVE_KINDS: break;
+    }
+    SIM_ASSERT(kind < COLLECTIVE_KINDS);
+}
+
+uint64_t plan_message_count(collective_kind kind, const ring_set *rings, uint64_t bytes)
+{
+    switch (kind) {
+    case COLLECTIVE_ALL_REDUCE:
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_ALL_GATHER: return plan_ring_messages(kind, rings);
+    case COLLECTIVE_SEND_RECV: return 1;
+    case COLLECTIVE_BROADCAST: return plan_broadcast_messages(rings, bytes);
+    case COLLECTIVE_ALL_TO_ALL: return plan_all_to_all_messages(rings->ranks);
+    case COLLECTIVE_KINDS: break;
+    }
+    SIM_ASSERT(kind < COLLECTIVE_KINDS);
+    return 0;
 }
 
 typedef struct replay {
@@ -112,8 +142,10 @@ static bool replay_join(replay *r, uint32_t m)
     r->joined[m] = true;
     const plan_message *message = &r->plan->messages[m];
     uint64_t *held = held_at(r, message->to, message->chunk);
-    if (message->reduces && (*held & r->carried[m])) return false;
-    *held = message->reduces ? *held | r->carried[m] : r->carried[m];
+    // Parts of an all-to-all lie side by side: those for one rank are one chunk here, from each sender its own.
+    const bool adds = message->reduces || r->plan->kind == COLLECTIVE_ALL_TO_ALL;
+    if (adds && (*held & r->carried[m])) return false;
+    *held = adds ? *held | r->carried[m] : r->carried[m];
     return true;
 }
 
@@ -141,9 +173,9 @@ static void replay_begin(const replay *r)
     const plan *p = r->plan;
     for (uint32_t rank = 0; rank < p->ranks; rank++)
         for (uint32_t chunk = 0; chunk < p->chunks; chunk++) {
-            bool has = true; // all-reduce, reduce-scatter: its own contribution to every chunk
+            bool has = true; // all-reduce, reduce-scatter, all-to-all: its own contribution to every chunk
             if (p->kind == COLLECTIVE_ALL_GATHER) has = rank == chunk / p->rings;
-            if (p->kind == COLLECTIVE_SEND_RECV) has = rank == 0;
+            if (p->kind == COLLECTIVE_SEND_RECV || p->kind == COLLECTIVE_BROADCAST) has = rank == 0;
             *held_at(r, rank, chunk) = has ? UINT64_C(1) << rank : 0;
         }
 }
@@ -156,7 +188,8 @@ static bool replay_promise(const replay *r)
             uint64_t want = all_ranks(p->ranks);
             if (p->kind == COLLECTIVE_REDUCE_SCATTER && chunk / p->rings != rank) continue;
             if (p->kind == COLLECTIVE_ALL_GATHER) want = UINT64_C(1) << chunk / p->rings;
-            if (p->kind == COLLECTIVE_SEND_RECV) want = 1;
+            if (p->kind == COLLECTIVE_SEND_RECV || p->kind == COLLECTIVE_BROADCAST) want = 1;
+            if (p->kind == COLLECTIVE_ALL_TO_ALL && chunk != rank) want = UINT64_C(1) << rank; // as before
             if (*held_at(r, rank, chunk) != want) return false;
         }
     return true;
@@ -168,6 +201,7 @@ bool plan_is_valid(arena *scratch, const plan *p)
     SIM_ASSERT(p->messages || p->steps == 0); // the streams grain has nothing to replay
     bool shares = p->kind == COLLECTIVE_ALL_GATHER || p->kind == COLLECTIVE_REDUCE_SCATTER;
     if (shares && p->chunks != p->ranks * p->rings) return false;
+    if (p->kind == COLLECTIVE_ALL_TO_ALL && p->chunks != p->ranks) return false;
     for (uint32_t m = 0; m < p->message_count; m++)
         if (!message_in_range(p, m)) return false;
     arena_mark_t mark = arena_mark(scratch);

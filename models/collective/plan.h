@@ -16,6 +16,8 @@ typedef enum collective_kind {
     COLLECTIVE_REDUCE_SCATTER,
     COLLECTIVE_ALL_GATHER,
     COLLECTIVE_SEND_RECV,
+    COLLECTIVE_BROADCAST, // from position 0
+    COLLECTIVE_ALL_TO_ALL,
     COLLECTIVE_KINDS
 } collective_kind;
 extern const char *const collective_kind_words[]; // "all-reduce", "reduce-scatter", ...; ends with NULL
@@ -52,7 +54,8 @@ typedef struct plan_edge { // all that one position sends to another
 
 typedef struct plan {
     collective_kind kind;
-    uint32_t ranks, rings, chunks, steps;
+    uint32_t ranks, rings, chunks;
+    uint32_t steps;   // that follow one another, each with its latency; of pieces in a pipeline: in its grain
     uint64_t bytes;   // the size column of nccl-tests: the whole buffer
     plan_edge *edges; // in both grains: each pair once, by sender
     uint32_t edge_count;
@@ -68,15 +71,30 @@ void plan_ring(arena *a, collective_kind kind, const ring_set *rings, uint64_t b
 uint64_t plan_ring_messages(collective_kind kind, const ring_set *rings);
 // send_recv.c. One message from position 0 to position 1.
 void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out);
+// broadcast.c. The buffer of position 0 to all others.
+void plan_broadcast(arena *a, const ring_set *rings, uint64_t bytes, collective_grain grain, plan *out);
+uint64_t plan_broadcast_messages(const ring_set *rings, uint64_t bytes);
+// all_to_all.c. bytes: the buffer of one rank, with a part for each rank, the first ones a byte larger.
+void plan_all_to_all(arena *a, uint32_t ranks, uint64_t bytes, collective_grain grain, plan *out);
+uint64_t plan_all_to_all_messages(uint32_t ranks);
+// Whichever the kind is.
+void plan_build(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
+                plan *out);
+uint64_t plan_message_count(collective_kind kind, const ring_set *rings, uint64_t bytes);
 
 // Even shares; the first ones get the remainder, a byte each. The shares of all chunks add up to bytes.
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk);
 uint64_t plan_payload_bytes(const plan *p); // over all edges
 // Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, a chain of sends
 // per rank and ring, edges that add up, and every rank ends with what the kind promises, whatever the times of the messages
-// (plan.c says how): all-reduce, the whole sum; reduce-scatter, the sum of its share; all-gather, everyone's share.
+// (plan.c says how): all-reduce, the whole sum; reduce-scatter, the sum of its share; all-gather, everyone's share;
+// send-recv, broadcast, the buffer of position 0; all-to-all, its part of everyone's buffer.
 bool plan_is_valid(arena *scratch, const plan *p);
 
 // R rings without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nRB)), others half of it.
 double ring_time_s(collective_kind kind, uint32_t ranks, uint32_t rings, double bytes, double alpha_s,
                    double rate_Bps);
+// Likewise (broadcast.c, all_to_all.c).
+double broadcast_time_s(uint32_t ranks, uint32_t rings, double bytes, collective_grain grain, double alpha_s,
+                        double rate_Bps);
+double all_to_all_time_s(uint32_t ranks, double bytes, double alpha_s, double rate_Bps);

@@ -137,6 +137,7 @@ static void build_followers(arena *a, cached_plan *c)
 uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, uint64_t bytes)
 {
     SIM_ASSERT(rings < c->rings.count);
+    const ring_set *set = &c->rings.items[rings].rings;
     if (kind == COLLECTIVE_SEND_RECV) rings = NO_ID;
     uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60;
     uint32_t first = NO_ID;
@@ -148,10 +149,7 @@ uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, ui
     cached_plan *made = array_push(&c->plans, c->arena);
     made->rings = rings;
     made->next = first;
-    if (kind == COLLECTIVE_SEND_RECV)
-        plan_send_recv(c->arena, bytes, c->grain, &made->plan);
-    else
-        plan_ring(c->arena, kind, &c->rings.items[rings].rings, bytes, c->grain, &made->plan);
+    plan_build(c->arena, kind, set, bytes, c->grain, &made->plan);
     if (made->plan.message_count > 0) build_followers(c->arena, made);
     map_set(c->by_key, key, c->plans.count - 1);
     return c->plans.count - 1;

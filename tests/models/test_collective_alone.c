@@ -76,11 +76,12 @@ typedef struct request_case {
     int protocol;
 } request_case;
 
-static const request_case requests[] = { { COLLECTIVE_ALL_REDUCE, 1337003, PROTOCOL_AUTO },
-                                         { COLLECTIVE_ALL_GATHER, 70000001, PROTOCOL_SIMPLE },
-                                         { COLLECTIVE_REDUCE_SCATTER, 4099, PROTOCOL_LL },
-                                         { COLLECTIVE_ALL_REDUCE, 0, PROTOCOL_AUTO },
-                                         { COLLECTIVE_SEND_RECV, 8388611, PROTOCOL_AUTO } };
+static const request_case requests[] = {
+    { COLLECTIVE_ALL_REDUCE, 1337003, PROTOCOL_AUTO }, { COLLECTIVE_ALL_GATHER, 70000001, PROTOCOL_SIMPLE },
+    { COLLECTIVE_REDUCE_SCATTER, 4099, PROTOCOL_LL },  { COLLECTIVE_ALL_REDUCE, 0, PROTOCOL_AUTO },
+    { COLLECTIVE_BROADCAST, 2000003, PROTOCOL_AUTO },  { COLLECTIVE_ALL_TO_ALL, 900001, PROTOCOL_AUTO },
+    { COLLECTIVE_SEND_RECV, 8388611, PROTOCOL_AUTO }
+};
 
 static group_id add_group(bench *b, const group_case *g)
 {

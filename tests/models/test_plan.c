@@ -32,6 +32,8 @@ static void words_name_every_kind(void **state)
     assert_string_equal(collective_kind_words[COLLECTIVE_REDUCE_SCATTER], "reduce-scatter");
     assert_string_equal(collective_kind_words[COLLECTIVE_ALL_GATHER], "all-gather");
     assert_string_equal(collective_kind_words[COLLECTIVE_SEND_RECV], "send-recv");
+    assert_string_equal(collective_kind_words[COLLECTIVE_BROADCAST], "broadcast");
+    assert_string_equal(collective_kind_words[COLLECTIVE_ALL_TO_ALL], "all-to-all");
     assert_null(collective_kind_words[COLLECTIVE_KINDS]);
     assert_string_equal(collective_grain_words[GRAIN_STREAMS], "streams");
     assert_string_equal(collective_grain_words[GRAIN_MESSAGES], "messages");

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/lone.h"
+
+#include "models/collective/plan.h"
+#include "sim/array.h"
+#include <inttypes.h>
+
+// Every rank ends with its part of everyone's buffer, whatever the times; what is moved is everything but the parts that
+// ranks keep: n S less the sum of all parts, S.
+static void every_small_one_is_valid_and_optimal(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    for (uint32_t n = 1; n <= 9; n++) {
+        const uint64_t sizes[] = { 0, 1, n - 1, n, 12345 };
+        for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+            arena_mark_t mark = arena_mark(a);
+            plan messages, streams;
+            plan_all_to_all(a, n, sizes[i], GRAIN_MESSAGES, &messages);
+            plan_all_to_all(a, n, sizes[i], GRAIN_STREAMS, &streams);
+            if (!plan_is_valid(a, &messages))
+                fail_msg("%" PRIu64 " bytes over %" PRIu32 " ranks", sizes[i], n);
+            assert_int_equal(plan_payload_bytes(&messages), (n - 1) * sizes[i]);
+            assert_int_equal(messages.message_count, n * (n - 1));
+            assert_int_equal(
+                plan_message_count(COLLECTIVE_ALL_TO_ALL, &(ring_set){ .ranks = n, .count = 1 }, 7),
+                n * (n - 1));
+            assert_int_equal(streams.steps, n - 1);
+            assert_int_equal(streams.edge_count, n * (n - 1));
+            assert_null(streams.messages);
+            arena_release(a, mark);
+        }
+    }
+    arena_destroy(a);
+}
+
+// Parts of 4, 3 and 3 bytes.
+static void three_ranks_by_hand(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t from, to, step, edge;
+        uint64_t bytes;
+        int32_t after_own;
+    } want[] = { { 0, 1, 0, 0, 3, -1 }, { 1, 2, 0, 2, 3, -1 }, { 2, 0, 0, 4, 4, -1 },
+                 { 0, 2, 1, 1, 3, 0 },  { 1, 0, 1, 3, 4, 1 },  { 2, 1, 1, 5, 3, 2 } };
+    arena *a = arena_create("test");
+    plan p;
+    plan_all_to_all(a, 3, 10, GRAIN_MESSAGES, &p);
+    assert_int_equal(p.message_count, ARRAY_COUNT(want));
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        const plan_message *m = &p.messages[i];
+        assert_int_equal(m->from, want[i].from);
+        assert_int_equal(m->to, want[i].to);
+        assert_int_equal(m->step, want[i].step);
+        assert_int_equal(m->edge, want[i].edge);
+        assert_int_equal(m->chunk, want[i].to);
+        assert_int_equal(m->bytes, want[i].bytes);
+        assert_int_equal(m->after_own, want[i].after_own);
+        assert_int_equal(m->after_received, PLAN_NONE);
+    }
+    arena_destroy(a);
+}
+
+// Of a good plan, a message that carries another's part instead: one part comes nowhere.
+static void a_part_for_another_is_found(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    plan p;
+    plan_all_to_all(a, 4, 16, GRAIN_MESSAGES, &p); // equal parts, so that only their owner is wrong
+    p.messages[5].chunk = p.messages[5].from;
+    assert_false(plan_is_valid(a, &p));
+    plan_all_to_all(a, 4, 16, GRAIN_MESSAGES, &p);
+    p.chunks = 8;
+    p.bytes = 32;
+    assert_false(plan_is_valid(a, &p));
+    arena_destroy(a);
+}
+
+static void time_is_that_of_the_formula(void **state)
+{
+    (void)state;
+    // 6 (2.9e-6 + 1.337e9 / (7 x 431e9))
+    assert_near(all_to_all_time_s(7, 1.337e9, 2.9e-6, 431e9), 2.6763327146171693e-3, 1e-12);
+    assert_near(all_to_all_time_s(1, 1.337e9, 2.9e-6, 431e9), 0.0, 1e-12);
+}
+
+struct played_case {
+    const char *name;
+    lone_case lone;
+    sim_time alpha_ps;
+    double ratio; // payload per byte on the wire
+    uint64_t rate_mBps;
+};
+static const struct played_case played[] = {
+    { "two", { 1, 2, 1, COLLECTIVE_ALL_TO_ALL, 33554432, PROTOCOL_AUTO }, 3407000, 1.0, SCALE_UP_MBPS },
+    { "a node", { 1, 8, 1, COLLECTIVE_ALL_TO_ALL, 7340032, PROTOCOL_AUTO }, 3407000, 1.0, SCALE_UP_MBPS },
+    { "a node, by LL",
+      { 1, 8, 1, COLLECTIVE_ALL_TO_ALL, 131072, PROTOCOL_SIMPLE },
+      607000,
+      0.5,
+      SCALE_UP_MBPS },
+    { "a node, a part too large",
+      { 1, 8, 1, COLLECTIVE_ALL_TO_ALL, 131080, PROTOCOL_LL },
+      3407000,
+      1.0,
+      SCALE_UP_MBPS },
+    { "a GPU in each of seven nodes",
+      { 7, 7, 8, COLLECTIVE_ALL_TO_ALL, 70000000, PROTOCOL_AUTO },
+      14011000,
+      1.0,
+      CABLE_MBPS },
+    { "of nothing", { 1, 5, 1, COLLECTIVE_ALL_TO_ALL, 0, PROTOCOL_AUTO }, 607000, 0.5, SCALE_UP_MBPS },
+};
+
+// Alone, on both networks and in both grains: base and formula, to a picosecond a step. The base is that of send-recv.
+static void playing_takes_as_long_as_the_formula(void **state)
+{
+    const struct played_case *c = *state;
+    for (int engine = ENGINE_IDEAL; engine <= ENGINE_FLUID; engine++)
+        for (int grain = GRAIN_STREAMS; grain <= GRAIN_MESSAGES; grain++) {
+            double predicted_ps;
+            const sim_time got_ps = lone_play(&c->lone, (network_engine)engine, (collective_grain)grain,
+                                              &predicted_ps);
+            const double want_ps = 5303000 + 1e12 * all_to_all_time_s(c->lone.ranks,
+                                                                      (double)c->lone.bytes / c->ratio,
+                                                                      (double)c->alpha_ps * 1e-12,
+                                                                      (double)c->rate_mBps / 1e3);
+            if (fabs((double)got_ps - want_ps) > c->lone.ranks + 1.0 ||
+                fabs((double)got_ps - predicted_ps) > c->lone.ranks + 1.0)
+                fail_msg("engine %d, grain %d: %" PRId64 " ps, want %.0f, predicted %.0f", engine, grain,
+                         got_ps, want_ps, predicted_ps);
+        }
+}
+
+// Two nodes, one NIC per two GPUs: a GPU sends 7 parts over NVLink and 8 over its NIC. On the ideal network one after
+// another in both grains; on the fluid one, streams share NICs: 16 parts of 1000000 B on a cable of 48.3 GB/s, 15 steps with
+// the mean hop (7 x 3407000 + 8 x 14011000) / 15, rounded up.
+static void over_nodes_the_nics_are_the_limit(void **state)
+{
+    (void)state;
+    const lone_case l = { 2, 16, 1, COLLECTIVE_ALL_TO_ALL, 16000000, PROTOCOL_AUTO };
+    const double hops_ps = 15 * 9062467.0;
+    const double one_after_another_ps = 5303000 + hops_ps + 7 * 1e9 / 431.7 + 8 * 1e9 / 48.3;
+    for (int grain = GRAIN_STREAMS; grain <= GRAIN_MESSAGES; grain++)
+        assert_true(fabs((double)lone_play(&l, ENGINE_IDEAL, (collective_grain)grain, NULL) -
+                         one_after_another_ps) < 20);
+    const double shared_ps = 5303000 + hops_ps + 16 * 1e9 / 48.3;
+    assert_true(fabs((double)lone_play(&l, ENGINE_FLUID, GRAIN_STREAMS, NULL) - shared_ps) < 20);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[ARRAY_COUNT(played) + 5];
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(played); i++)
+        tests[n++] = (struct CMUnitTest){ played[i].name, playing_takes_as_long_as_the_formula, NULL, NULL,
+                                          (void *)&played[i] };
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_small_one_is_valid_and_optimal);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(three_ranks_by_hand);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_part_for_another_is_found);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(time_is_that_of_the_formula);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(over_nodes_the_nics_are_the_limit);
+    SIM_ASSERT(n == ARRAY_COUNT(tests));
+    return cmocka_run_group_tests_name("all_to_all", tests, NULL, NULL);
+}
