@@ -180,7 +180,8 @@ static uint32_t units_in(uint64_t bytes, uint64_t unit_bytes, uint32_t strands)
     return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
 }
 
-// The place in the path of the link that would take longest alone; ties: the least id, whatever the order of the edges.
+// The place in the path of the link that would take longest alone; ties: the fewest bytes, then the least id, whatever the
+// order of the edges. Of those that still tie all have the same rate, so that no numbering of links shows.
 static uint32_t pace_link(const network *n)
 {
     const fluid_network *f = n->state;
@@ -189,7 +190,8 @@ static uint32_t pace_link(const network *n)
         const fluid_crossing *a = &f->path.items[pace], *b = &f->path.items[i];
         fluid_work of_a = (fluid_work)a->bytes * topology_rate_mBps(n->topology, b->link),
                    of_b = (fluid_work)b->bytes * topology_rate_mBps(n->topology, a->link);
-        if (of_b > of_a || (of_b == of_a && b->link < a->link)) pace = i;
+        if (of_b < of_a || (of_b == of_a && b->bytes > a->bytes)) continue;
+        if (of_b > of_a || b->bytes < a->bytes || b->link < a->link) pace = i;
     }
     return pace;
 }
