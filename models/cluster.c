@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/cluster.h"
 #include "models/hardware/limits.h"
-#include "sim/csv.h"
-#include "sim/os.h"
+#include "models/table_file.h"
 #include <math.h>
 #include <string.h>
 
@@ -11,20 +10,9 @@ const char *const fabric_topology_words[] = { "single-switch", "fat-tree", "spin
 static const char *const transport_choices[] = { "nic", "infiniband", "roce", "tcp", NULL };
 static const char *const never[] = { "never", NULL };
 
-static bool check_whole(const void *field, const doc_node *node, sim_error *error)
-{
-    const bind_numbers *numbers = field;
-    for (uint32_t i = 0; i < numbers->count; i++) {
-        if (numbers->items[i] == floor(numbers->items[i])) continue;
-        const doc_node *item = node->kind == DOC_SEQUENCE ? node->items[i] : node;
-        return sim_fail(error, SIM_EXIT_INPUT, &item->place, "%s is no whole number", item->scalar);
-    }
-    return true;
-}
-
 #define COUNTS(field_, key_, ...)                                                                            \
     BIND_NUMBERS(tree_numbers, field_, key_, UNIT_NONE, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),                 \
-                 .check = check_whole, __VA_ARGS__)
+                 .check = bind_check_whole, __VA_ARGS__)
 static const bind_row xgft_binds[] = {
     COUNTS(children, "m", BIND_REQUIRED, BIND_NOTE("children of a switch, tier by tier from the hosts up")),
     COUNTS(parents, "w", BIND_REQUIRED, BIND_NOTE("parents of a host, of a leaf, of a spine")),
@@ -165,65 +153,6 @@ bool cluster_is_list(const document *doc)
     return nodes && nodes->kind == DOC_SEQUENCE;
 }
 
-// A copy of the mapping in which one key has another value, and perhaps another name.
-static doc_node *with_pair(arena *a, const doc_node *mapping, const char *key, const char *name,
-                           doc_node *value)
-{
-    doc_node *copy = arena_new(a, doc_node);
-    *copy = *mapping;
-    copy->pairs = arena_array(a, doc_pair, mapping->count);
-    memcpy(copy->pairs, mapping->pairs, mapping->count * sizeof *copy->pairs);
-    for (uint32_t i = 0; i < copy->count; i++) {
-        if (strcmp(copy->pairs[i].key, key) != 0) continue;
-        copy->unrolled += value->unrolled - copy->pairs[i].value->unrolled;
-        if (copy->height <= value->height) copy->height = value->height + 1;
-        copy->pairs[i].key = name;
-        copy->pairs[i].value = value;
-    }
-    return copy;
-}
-
-static bool read_cables(arena *a, document *main, const doc_node *file, doc_node **out, sim_error *error)
-{
-    char directory[4096], path[4096];
-    if (!os_directory_of(directory, sizeof directory, file->place.file) ||
-        !os_join_path(path, sizeof path, directory, file->scalar))
-        return sim_fail(error, SIM_EXIT_INPUT, &file->place, "the path of this file is too long");
-    const size_t length = strlen(path);
-    document doc = { 0 };
-    if (length >= 4 && strcmp(path + length - 4, ".csv") == 0) {
-        csv_reader *r = csv_open(a, path, &file->place, error);
-        if (!r || !csv_document(r, &doc, error)) return false;
-    } else if (!document_load(a, path, &doc, error)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < doc.included.count; i++)
-        *array_push(&main->included, a) = doc.included.items[i];
-    *array_push(&main->included, a) = arena_text(a, path);
-    *out = doc.root;
-    return true;
-}
-
-// "file: cables.csv" becomes "cables: [...]", whose rows stand where they were written.
-static bool inline_file(arena *a, document *doc, const doc_node *fabric, const doc_node *file,
-                        sim_error *error)
-{
-    doc_node *cables;
-    if (file->kind != DOC_SCALAR || !*file->scalar) {
-        sim_fail(error, SIM_EXIT_INPUT, &file->place, "cluster.fabric.file must be the name of a file");
-        return sim_hint(error, "file: cables.csv, with the columns a, b, rate, delay");
-    }
-    if (document_find(fabric, "cables")) {
-        sim_fail(error, SIM_EXIT_INPUT, &file->place, "the cables are given twice: by file and by cables");
-        return sim_hint(error, "leave one of them out");
-    }
-    if (!read_cables(a, doc, file, &cables, error)) return false;
-    doc_node *new_fabric = with_pair(a, fabric, "file", "cables", cables);
-    doc->root = with_pair(a, doc->root, "cluster", "cluster",
-                          with_pair(a, cluster_of(doc), "fabric", "fabric", new_fabric));
-    return true;
-}
-
 static bool wants_cable_set(const doc_node *fabric)
 {
     const doc_node *shape = document_find(fabric, "topology"), *link = document_find(fabric, "link");
@@ -237,9 +166,12 @@ bool cluster_prepare(arena *a, document *doc, sim_error *error)
     const doc_node *cluster = cluster_of(doc);
     const doc_node *fabric = cluster ? document_find(cluster, "fabric") : NULL;
     if (!fabric || fabric->kind != DOC_MAPPING) return true; // bind says what is wrong
-    const doc_node *file = document_find(fabric, "file");
-    if (file && !inline_file(a, doc, fabric, file, error)) return false;
-    return !wants_cable_set(fabric) || document_set(a, doc, "cluster.fabric.cable_set=standard", error);
+    static const table_file cables = { .mapping = { "cluster", "fabric" },
+                                       .key = "file",
+                                       .list = "cables",
+                                       .example = "cables.csv, with the columns a, b, rate, delay" };
+    return table_file_inline(a, doc, &cables, error) &&
+           (!wants_cable_set(fabric) || document_set(a, doc, "cluster.fabric.cable_set=standard", error));
 }
 
 // ---- once it is bound
@@ -357,6 +289,12 @@ const node_def *cluster_node_of_gpu(const cluster_def *c, uint64_t gpu)
     return NULL;
 }
 
+// The nodes of a group can take part in a job that begins on first (NULL: no GPUs before this group).
+static bool is_alike(const node_def *node, const node_def *first)
+{
+    return !first || (node->gpus == first->gpus && bind_equal(gpu_binds, &node->gpu, &first->gpu));
+}
+
 uint64_t cluster_gpus_alike(const cluster_def *c)
 {
     const node_def *first = NULL;
@@ -364,9 +302,25 @@ uint64_t cluster_gpus_alike(const cluster_def *c)
     for (uint32_t g = 0; g < c->group_count; g++) {
         const node_def *node = c->groups[g].node;
         if (node->gpus == 0) continue;
+        if (!is_alike(node, first)) break;
         if (!first) first = node;
-        if (node->gpus != first->gpus || !bind_equal(gpu_binds, &node->gpu, &first->gpu)) break;
         gpus += (uint64_t)c->groups[g].count * node->gpus;
     }
     return gpus;
+}
+
+node_id *cluster_nodes_alike(const cluster_def *c, arena *a, uint32_t *count)
+{
+    const node_def *first = NULL;
+    node_id *nodes = arena_array(a, node_id, c->nodes), next = 0;
+    *count = 0;
+    for (uint32_t g = 0; g < c->group_count; next += c->groups[g++].count) {
+        const node_def *node = c->groups[g].node;
+        if (node->gpus == 0) continue;
+        if (!is_alike(node, first)) break;
+        if (!first) first = node;
+        for (uint32_t n = 0; n < c->groups[g].count; n++)
+            nodes[(*count)++] = next + n;
+    }
+    return nodes;
 }

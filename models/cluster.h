@@ -115,3 +115,5 @@ const switch_def *cluster_switch_of_tier(const cluster_def *c, uint32_t tier); /
 const node_def *cluster_node_of_gpu(const cluster_def *c, uint64_t gpu);
 // How many GPUs from the first on are alike and in nodes with as many: what one job can take.
 uint64_t cluster_gpus_alike(const cluster_def *c);
+// The nodes that have those GPUs, in order.
+node_id *cluster_nodes_alike(const cluster_def *c, arena *a, uint32_t *count);

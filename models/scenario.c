@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/scenario.h"
+#include "models/table_file.h"
 #include "sim/os.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,13 @@ static const char *const attention_words[] = { "flash", "unfused", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
+#define HAS(field_) BIND_SET_FLAG(plan_def, has.field_)
 static const bind_row plan_binds[] = {
     BIND_U32(plan_def, tensor, "tensor", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
-             BIND_NOTE("tensor-parallel size; 1 is modelled")),
+             BIND_NOTE("tensor-parallel size; it divides the heads, kv_heads and ffn of the model, and the "
+                       "vocabulary is padded to a multiple of 128 of it")),
     BIND_U32(plan_def, pipeline, "pipeline", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
-             BIND_NOTE("pipeline stages; 1 is modelled")),
+             BIND_NOTE("pipeline stages")),
     BIND_U32(plan_def, data, "data", BIND_DEFAULT(0, "what is left of gpus"), BIND_AT_LEAST(1),
              BIND_NOTE("data-parallel replicas")),
     BIND_U32(plan_def, gpus, "gpus", BIND_DEFAULT(0, "all of the cluster"), BIND_AT_LEAST(1),
@@ -29,14 +32,46 @@ static const bind_row plan_binds[] = {
                BIND_NOTE("gradients reduced by one collective (Megatron: 40 M elements of 4 bytes)")),
     BIND_BOOL(plan_def, overlap_gradients, "overlap_gradients", BIND_DEFAULT(1, "true"),
               BIND_NOTE("reduce gradients beside the last backward pass")),
-    BIND_LATER("sequence_parallel", BIND_NOT_MODELLED),
+    BIND_BOOL(plan_def, overlap_parameters, "overlap_parameters", BIND_DEFAULT(0, "false"),
+              BIND_NOTE("zero-1: gather parameters at the start of the next step, beside its first forward "
+                        "passes, instead of at the end")),
+    BIND_BOOL(plan_def, sequence_parallel, "sequence_parallel", BIND_DEFAULT(0, "false"),
+              BIND_NOTE("a tensor-parallel group shares out the tokens between its products: "
+                        "reduce-scatter and all-gather instead of all-reduce")),
+    BIND_BOOL(
+        plan_def, overlap_tensor, "overlap_tensor", BIND_DEFAULT(1, "true"),
+        BIND_NOTE("collectives of a tensor-parallel group beside the other product of a backward pass")),
+    BIND_ENUM(plan_def, schedule, "schedule", schedule_kind_words, BIND_DEFAULT(SCHEDULE_1F1B, "1f1b"),
+              BIND_NOTE("the order of forward and backward passes of a stage")),
+    BIND_U32(plan_def, virtual_stages, "virtual_stages", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_NOTE("chunks of layers on each stage; interleaved-1f1b takes 2 or more")),
+    BIND_ENUM(plan_def, layer_split, "layer_split", layer_split_words, .default_text = "even",
+              HAS(layer_split),
+              BIND_NOTE("layers of the stages and chunks; uneven: the first have one more; ends: embedding "
+                        "and head count as a layer each")),
+    BIND_NUMBERS(
+        plan_def, layers, "layers", UNIT_NONE, HAS(layers), BIND_AT_LEAST(0), BIND_AT_MOST(1e4),
+        .check = bind_check_whole,
+        BIND_NOTE("instead of layer_split: the layers of each stage, chunk by chunk, in the order of "
+                  "the model")),
+    BIND_BOOL(plan_def, overlap_pipeline, "overlap_pipeline", BIND_DEFAULT(1, "true"),
+              BIND_NOTE("stages send beside their passes; false: sender and receiver stand still meanwhile")),
+    BIND_BOOL(plan_def, scatter_gather, "scatter_gather", BIND_DEFAULT(1, "true"),
+              BIND_NOTE("each rank of a tensor-parallel group sends its share of the activations to the next "
+                        "stage, which gathers them; false: each sends all")),
+    BIND_TEXT(plan_def, rank_order, "rank_order", .default_text = "tp-dp-pp",
+              BIND_NOTE("tensor, data and pipeline from the innermost: ranks that follow one another differ "
+                        "in the first")),
+    BIND_ENUM(plan_def, placement, "placement", placement_words, .default_text = "packed", HAS(placement),
+              BIND_NOTE("packed: rank after rank fills node after node; round-robin: rank after rank goes to "
+                        "the next node")),
+    BIND_LIST(plan_def, ranks, "ranks", placement_row_binds, HAS(ranks),
+              BIND_NOTE("instead of placement: on which GPU of which node each rank runs")),
+    // scenario_load() puts the table in the place of its name.
+    BIND_PATH(plan_def, rank_file, "rank_file",
+              BIND_NOTE("a CSV table or YAML list of the ranks, with the keys of one as columns")),
     BIND_LATER("context", BIND_NOT_MODELLED),
     BIND_LATER("expert", BIND_NOT_MODELLED),
-    BIND_LATER("schedule", BIND_NOT_MODELLED),
-    BIND_LATER("virtual_stages", BIND_NOT_MODELLED),
-    BIND_LATER("overlap_parameters", BIND_NOT_MODELLED),
-    BIND_LATER("rank_order", BIND_NOT_MODELLED),
-    BIND_LATER("placement", BIND_NOT_MODELLED),
     BIND_LATER("offload", BIND_NOT_MODELLED),
     BIND_END,
 };
@@ -162,12 +197,17 @@ static bool is_part(const void *rows, const char *path, size_t length)
 static bool read_document(arena *a, const char *path, const char *const *sets, uint32_t set_count,
                           document *out, sim_error *error)
 {
+    static const table_file ranks = { .mapping = { "plan" },
+                                      .key = "rank_file",
+                                      .list = "ranks",
+                                      .example = "ranks.csv, with the columns rank, node, gpu" };
     if (!document_load(a, path, out, error)) return false;
     if (out->root->kind == DOC_MAPPING && !add_default_parts(a, out, error)) return false;
     for (uint32_t i = 0; i < set_count; i++)
         if (!document_set_opening(a, out, sets[i], is_part, rows_of(a, out), error)) return false;
     return out->root->kind != DOC_MAPPING ||
-           (add_default_parts(a, out, error) && cluster_prepare(a, out, error));
+           (add_default_parts(a, out, error) && cluster_prepare(a, out, error) &&
+            table_file_inline(a, out, &ranks, error));
 }
 
 static bool load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
@@ -246,6 +286,59 @@ uint64_t scenario_micro_batches(const scenario *s)
     return s->training.global_batch / (s->plan.data * s->training.micro_batch);
 }
 
+parallel_sizes scenario_sizes(const scenario *s)
+{
+    const plan_def *p = &s->plan;
+    parallel_sizes sizes = { .tensor = p->tensor, .data = p->data, .pipeline = p->pipeline };
+    memcpy(sizes.order, p->order, sizeof sizes.order);
+    return sizes;
+}
+
+stages_def scenario_stages(const scenario *s)
+{
+    const plan_def *p = &s->plan;
+    return (stages_def){
+        .layers = s->model.layers,
+        .stages = p->pipeline,
+        .chunks = p->virtual_stages,
+        .split = p->has.layers ? SPLIT_LIST : (layer_split)p->layer_split,
+        .list = p->virtual_layers,
+        .list_count = p->layers.count,
+    };
+}
+
+schedule_def scenario_schedule(const scenario *s)
+{
+    const plan_def *p = &s->plan;
+    const bool alone = p->pipeline == 1 && p->schedule == SCHEDULE_GPIPE;
+    return (schedule_def){
+        .kind = alone ? SCHEDULE_1F1B : (schedule_kind)p->schedule,
+        .stages = p->pipeline,
+        .micro_batches = (uint32_t)scenario_micro_batches(s),
+        .chunks = p->virtual_stages,
+    };
+}
+
+placement_def scenario_placement(const scenario *s, arena *a)
+{
+    const plan_def *p = &s->plan;
+    placement_def d = {
+        .kind = p->has.ranks ? PLACEMENT_LIST : (placement_kind)p->placement,
+        .ranks = p->gpus,
+        .gpus_per_node = s->cluster.node.gpus,
+        .rows = &p->ranks,
+    };
+    d.nodes = cluster_nodes_alike(&s->cluster, a, &d.node_count);
+    return d;
+}
+
+uint32_t scenario_gpus_together(const scenario *s)
+{
+    const node_def *node = &s->cluster.node;
+    const uint32_t nodes = node->scale_up.domain_nodes;
+    return node->gpus * (nodes > 1 ? nodes : 1);
+}
+
 kernel_settings scenario_kernel_settings(const scenario *s)
 {
     return (kernel_settings){
@@ -255,7 +348,7 @@ kernel_settings scenario_kernel_settings(const scenario *s)
         .gradient_type = (dtype)s->training.gradient_dtype,
         .attention = s->training.attention,
         .tensor = s->plan.tensor,
-        .sequence_parallel = false,
+        .sequence_parallel = s->plan.sequence_parallel,
         .fused = s->training.fused_kernels,
     };
 }

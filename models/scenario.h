@@ -9,17 +9,39 @@
 #include "models/part.h"
 #include "models/training/llm.h"
 #include "models/training/memory_need.h"
+#include "models/training/placement.h"
+#include "models/training/schedule.h"
+#include "models/training/stages.h"
 #include "sim/trace.h"
 
 typedef struct plan_def {
     bool given;
     uint32_t tensor, pipeline;
-    uint32_t data;          // 0 in the file: what is left of gpus
-    uint32_t gpus;          // 0 in the file: all of the cluster
-    int sharding;           // sharding_kind
-    int recompute;          // recompute_kind
-    uint64_t bucket_bytes;  // gradients reduced together
-    bool overlap_gradients; // reduce buckets beside the backward pass of the last micro-batch
+    uint32_t data;           // 0 in the file: what is left of gpus
+    uint32_t gpus;           // 0 in the file: all of the cluster
+    int sharding;            // sharding_kind
+    int recompute;           // recompute_kind
+    uint64_t bucket_bytes;   // gradients reduced together
+    bool overlap_gradients;  // reduce buckets beside the backward pass of the last micro-batch
+    bool overlap_parameters; // ZeRO-1: gather them at the start of the next step, beside its first forwards
+    bool sequence_parallel;
+    bool overlap_tensor; // collectives of the backward pass beside the other product
+    int schedule;        // schedule_kind
+    uint32_t virtual_stages;
+    int layer_split; // layer_split, unless layers are given
+    bind_numbers layers;
+    bool overlap_pipeline; // sends beside compute
+    bool scatter_gather;   // a tensor-parallel group sends activations once, 1/t from each rank
+    const char *rank_order;
+    int placement; // placement_kind, unless ranks are given
+    placement_row_array ranks;
+    const char *rank_file; // NULL, for its rows are in ranks
+    struct {               // which keys were written
+        bool layer_split, layers, placement, ranks;
+    } has;
+    // not bound:
+    uint8_t order[PARALLEL_AXES];   // what rank_order says
+    const uint32_t *virtual_layers; // what layers says
 } plan_def;
 
 typedef struct training_def {
@@ -74,7 +96,7 @@ bool scenario_load(arena *a, const catalogue *parts, const char *path, const cha
 // Would it load, but for what belongs together? Syntax, keys, units and ranges are checked; keys may be missing yet.
 bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                   uint32_t set_count, sim_error *error);
-// scenario_check.c: fills what follows from other keys (data, gpus, sequence_length) and refuses what cannot be played.
+// scenario_check.c: fills what follows from other keys (data, gpus, order, sequence_length) and refuses what cannot be played.
 // A scenario with only "cluster:" is a fabric alone and passes unless job_wanted.
 bool scenario_check(scenario *s, bool job_wanted, sim_error *error);
 // What is played all the same, but may not be meant; after scenario_check(). The texts live in the arena or for ever.
@@ -85,5 +107,11 @@ const char *scenario_resolved(const scenario *s, arena *a, sim_error *error);
 int scenario_forced_protocol(const scenario *s);    // collective_protocol, or PROTOCOL_AUTO
 uint32_t scenario_gpus(const scenario *s);          // of the cluster
 uint64_t scenario_micro_batches(const scenario *s); // per data-parallel rank and step
+parallel_sizes scenario_sizes(const scenario *s);
+stages_def scenario_stages(const scenario *s);
+schedule_def scenario_schedule(const scenario *s); // of one stage: 1f1b, for there is nothing to order
+placement_def scenario_placement(const scenario *s, arena *a);
+// GPUs between which a tensor-parallel group needs no fabric: of a node, or of the nodes that share their NVSwitches.
+uint32_t scenario_gpus_together(const scenario *s);
 kernel_settings scenario_kernel_settings(const scenario *s);
 memory_settings scenario_memory_settings(const scenario *s);

@@ -1,108 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Holds the parts of a scenario against each other: sizes that must multiply, divide or fit, and what this version does not
 // model. Whether the memory fits is a question with an answer, not a mistake: models/training/memory_need.h, asked by run.
-#include "models/scenario.h"
-#include "models/training/parallel.h"
+#include "models/scenario_check.h"
 #include "sim/check.h"
 #include <inttypes.h>
 #include <math.h>
-
-// sim_fail() at the key that filled field.
-#define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &(field_)), __VA_ARGS__)
-
-// Hints name the nearest size that divides and is modelled, which so far is 1.
-static bool check_tensor(const scenario *s, sim_error *error)
-{
-    const uint32_t t = s->plan.tensor;
-    const llm_def *m = &s->model;
-    if (m->heads % t || m->kv_heads % t) {
-        const bool query = m->heads % t != 0;
-        REFUSE(s->plan.tensor, "tensor %u does not divide the %u %s of %s", t, query ? m->heads : m->kv_heads,
-               query ? "attention heads" : "key/value heads", m->name);
-        return sim_hint(error, "tensor: 1");
-    }
-    if (t > 1)
-        return REFUSE(s->plan.tensor, "tensor parallelism is not modelled in this version") ||
-               sim_hint(error, "tensor: 1");
-    return true;
-}
-
-static bool check_pipeline(const scenario *s, sim_error *error)
-{
-    const uint32_t p = s->plan.pipeline;
-    if (s->model.layers % p) {
-        REFUSE(s->plan.pipeline, "pipeline %u does not divide the %u layers of %s", p, s->model.layers,
-               s->model.name);
-        return sim_hint(error, "pipeline: 1");
-    }
-    if (p > 1)
-        return REFUSE(s->plan.pipeline, "pipeline parallelism is not modelled in this version") ||
-               sim_hint(error, "pipeline: 1");
-    return true;
-}
-
-// A job runs on GPUs of one kind in nodes with as many.
-static bool check_kinds(const scenario *s, bool whole, sim_error *error)
-{
-    const cluster_def *c = &s->cluster;
-    const uint64_t alike = cluster_gpus_alike(c);
-    if (alike == 0)
-        return REFUSE(c->fabric, "the cluster has no GPUs, so nothing trains on it") ||
-               sim_hint(error, "node: dgx-h100");
-    if (s->plan.gpus <= alike) return true;
-    const node_def *other = cluster_node_of_gpu(c, alike);
-    if (whole)
-        REFUSE(c->list, "GPUs of several kinds in one job are not modelled in this version: %s, then %s",
-               c->node.gpu.name, other->gpu.name);
-    else
-        REFUSE(s->plan.gpus,
-               "%u GPUs are of several kinds, which one job cannot have in this version: %s, then %s",
-               s->plan.gpus, c->node.gpu.name, other->gpu.name);
-    return sim_hint(error, "plan.gpus: at most %" PRIu64, alike);
-}
-
-static bool complete_sizes(scenario *s, sim_error *error)
-{
-    plan_def *p = &s->plan;
-    const uint32_t all = scenario_gpus(s);
-    if (p->gpus > all)
-        return REFUSE(p->gpus, "the job wants %u GPUs, but the cluster has %u", p->gpus, all) ||
-               sim_hint(error, "gpus: %u", all);
-    const bool whole = p->gpus == 0;
-    if (whole) p->gpus = all;
-    if (!check_kinds(s, whole, error)) return false;
-    const uint64_t model_parallel = (uint64_t)p->tensor * p->pipeline;
-    if (!p->data) {
-        if (p->gpus % model_parallel)
-            return REFUSE(p->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
-                          p->tensor, p->pipeline, model_parallel, p->gpus) ||
-                   sim_hint(error, "tensor x pipeline: %" PRIu64,
-                            parallel_nearest_divisor(p->gpus, model_parallel));
-        p->data = (uint32_t)(p->gpus / model_parallel);
-    }
-    const unsigned __int128 product = (unsigned __int128)model_parallel * p->data;
-    if (product == p->gpus) return true;
-    const bool fits = product < p->gpus;
-    REFUSE(p->data, "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPUs", p->tensor,
-           p->pipeline, p->data, product > UINT64_MAX ? UINT64_MAX : (uint64_t)product,
-           p->gpus == all ? "cluster has" : "job takes", p->gpus);
-    if (fits)
-        return sim_hint(error, "data: %" PRIu64 ", or gpus: %" PRIu64, p->gpus / model_parallel,
-                        (uint64_t)product);
-    return sim_hint(error, "data: %" PRIu64, p->gpus / model_parallel ? p->gpus / model_parallel : 1);
-}
-
-static bool check_plan(scenario *s, sim_error *error)
-{
-    if (!check_tensor(s, error) || !check_pipeline(s, error) || !complete_sizes(s, error)) return false;
-    if (s->plan.sharding > SHARDING_ZERO_1)
-        return REFUSE(s->plan.sharding, "this sharding is not modelled in this version") ||
-               sim_hint(error, "sharding: zero-1");
-    if (s->run.fold == FOLD_EXACT)
-        return REFUSE(s->run.fold, "exact folding is not modelled in this version") ||
-               sim_hint(error, "fold: node");
-    return true;
-}
 
 // A GPU's best known format for training; its data sheet names one of them, or it has no matrix units at all.
 static const char *trainable_format(const gpu_def *gpu)
@@ -131,8 +33,7 @@ static bool check_formats(const scenario *s, sim_error *error)
     return true;
 }
 
-// The nearest multiple that a batch may be; a smaller micro-batch where there is none.
-static bool hint_batches(const scenario *s, uint64_t at_once, sim_error *error)
+bool scenario_hint_batches(const scenario *s, uint64_t at_once, sim_error *error)
 {
     const uint64_t greatest = 1000000000; // of training.global_batch
     const uint64_t batch = s->training.global_batch, nearest = (batch + at_once / 2) / at_once;
@@ -154,7 +55,7 @@ static bool check_training(scenario *s, sim_error *error)
         REFUSE(t->global_batch,
                "global_batch %" PRIu64 " is not a multiple of data %u x micro_batch %" PRIu64 " = %" PRIu64,
                t->global_batch, s->plan.data, t->micro_batch, at_once);
-        return hint_batches(s, at_once, error);
+        return scenario_hint_batches(s, at_once, error);
     }
     if (t->global_batch / at_once > 1000000)
         return REFUSE(t->global_batch,
@@ -178,6 +79,13 @@ static bool check_buckets(const scenario *s, sim_error *error)
            "%.0f gradients in buckets of %s are more than the 100,000 collectives a step may have", elements,
            bytes);
     return sim_hint(error, "bucket: %.0f B", ceil(elements / most) * settings.gradient_bytes);
+}
+
+static bool check_fold(const scenario *s, sim_error *error)
+{
+    if (s->run.fold != FOLD_EXACT) return true;
+    return REFUSE(s->run.fold, "exact folding is not modelled in this version") ||
+           sim_hint(error, "fold: node");
 }
 
 static bool check_network(const scenario *s, sim_error *error)
@@ -223,8 +131,9 @@ bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
     if (!cluster_check(&s->cluster, s->reader, error) || !check_network(s, error)) return false;
     const bool has_job = s->has_model || s->training.given || s->plan.given;
     if (!has_job && !job_wanted) return true;
-    return check_job_is_there(s, error) && check_plan(s, error) && check_training(s, error) &&
-           check_buckets(s, error);
+    return check_job_is_there(s, error) && scenario_check_sizes(s, error) && check_training(s, error) &&
+           scenario_check_plan(s, error) && check_buckets(s, error) && check_fold(s, error) &&
+           scenario_check_played(s, error);
 }
 
 void scenario_warnings(const scenario *s, arena *a, text_list *out)
@@ -239,4 +148,5 @@ void scenario_warnings(const scenario *s, arena *a, text_list *out)
         *array_push(out, a) =
             "recompute: selective recomputes nothing beside attention: flash, which keeps nothing "
             "that could be";
+    scenario_warn_of_plan(s, a, out);
 }

@@ -59,6 +59,8 @@ typedef bool bind_part_reader(bind_reader *r, const bind_row *row, const doc_nod
                               sim_error *error);
 // An extra check of a row's value after it has been read from node; not called where the key was not written.
 typedef bool bind_check(const void *field, const doc_node *node, sim_error *error);
+// Such a check for BIND_NUMBERS: whole numbers only.
+bool bind_check_whole(const void *field, const doc_node *node, sim_error *error);
 
 struct bind_row {
     bind_type type;

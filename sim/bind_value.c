@@ -360,6 +360,17 @@ bool bind_read_value(const bind_reading *k, const doc_node *node, void *field)
     return read_kind(k, node, field, &value) && (!k->row->check || k->row->check(field, value, k->error));
 }
 
+bool bind_check_whole(const void *field, const doc_node *node, sim_error *error)
+{
+    const bind_numbers *numbers = field;
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        if (numbers->items[i] == floor(numbers->items[i])) continue;
+        const doc_node *item = node->kind == DOC_SEQUENCE ? node->items[i] : node;
+        return sim_fail(error, SIM_EXIT_INPUT, &item->place, "%s is no whole number", item->scalar);
+    }
+    return true;
+}
+
 void bind_set_default(const bind_row *row, void *field, arena *a)
 {
     double number = row->default_number;

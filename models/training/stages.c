@@ -13,21 +13,28 @@ static uint64_t virtual_stages(const stages_def *d)
 
 // ---- checks
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static bool refuse_count(const stages_def *d, const char *what, const sim_place *where, sim_error *error)
 {
     if (d->chunks == 1)
-        return sim_fail(error, SIM_EXIT_INPUT, where, "%u layers%s over %u stages", d->layers, what,
-                        d->stages);
-    return sim_fail(error, SIM_EXIT_INPUT, where, "%u layers%s over %u stages of %u chunks", d->layers, what,
-                    d->stages, d->chunks);
+        return sim_fail(error, SIM_EXIT_INPUT, where, "%u layer%s %s over %u stage%s", d->layers,
+                        plural(d->layers), what, d->stages, plural(d->stages));
+    return sim_fail(error, SIM_EXIT_INPUT, where, "%u layer%s %s over %u stage%s of %u chunks", d->layers,
+                    plural(d->layers), what, d->stages, plural(d->stages), d->chunks);
 }
 
 static bool check_enough(const stages_def *d, const sim_place *where, sim_error *error)
 {
     if (virtual_stages(d) <= d->layers) return true;
-    refuse_count(d, " are too few", where, error);
-    if (d->chunks <= d->layers) return sim_hint(error, "the nearest is %u stages", d->layers / d->chunks);
-    return sim_hint(error, "the nearest is %u chunks on 1 stage", d->layers);
+    refuse_count(d, "cannot be spread", where, error);
+    if (d->chunks <= d->layers)
+        return sim_hint(error, "the nearest is %u stage%s", d->layers / d->chunks,
+                        plural(d->layers / d->chunks));
+    return sim_hint(error, "the nearest is %u chunk%s on 1 stage", d->layers, plural(d->layers));
 }
 
 // Units are shared out evenly: layers, and the ends of the model where they count as layers.
@@ -38,16 +45,17 @@ static bool check_divides(const stages_def *d, uint64_t units, const char *what,
     refuse_count(d, what, where, error);
     const bool can_be_uneven = virtual_stages(d) <= d->layers;
     const char *uneven = layer_split_words[SPLIT_UNEVEN];
-    if (units % d->chunks == 0)
-        return sim_hint(error, "the nearest is %" PRIu64 " stages%s%s",
-                        parallel_nearest_divisor(units / d->chunks, d->stages),
+    const uint64_t stages = units % d->chunks == 0 ? parallel_nearest_divisor(units / d->chunks, d->stages)
+                                                   : 0;
+    if (stages > 1)
+        return sim_hint(error, "the nearest is %" PRIu64 " stages%s%s", stages,
                         can_be_uneven ? ", or the split " : "", can_be_uneven ? uneven : "");
     if (can_be_uneven) return sim_hint(error, "the nearest is the split %s", uneven);
-    if (units % d->stages == 0)
-        return sim_hint(error, "the nearest is %" PRIu64 " chunks",
-                        parallel_nearest_divisor(units / d->stages, d->chunks));
-    return sim_hint(error, "the nearest is %" PRIu64 " stages of 1 chunk",
-                    parallel_nearest_divisor(units, d->stages));
+    const uint64_t chunks = units % d->stages == 0 ? parallel_nearest_divisor(units / d->stages, d->chunks)
+                                                   : 0;
+    if (chunks > 0) return sim_hint(error, "the nearest is %" PRIu64 " chunk%s", chunks, plural(chunks));
+    const uint64_t alone = parallel_nearest_divisor(units, d->stages);
+    return sim_hint(error, "the nearest is %" PRIu64 " stage%s of 1 chunk", alone, plural(alone));
 }
 
 // Which number of the list would make its sum right: the last, if it has enough to give.
@@ -63,9 +71,10 @@ static bool check_list(const stages_def *d, const sim_place *where, sim_error *e
 {
     if (d->list_count != virtual_stages(d)) {
         sim_fail(error, SIM_EXIT_INPUT, where,
-                 "the list of layers has %u numbers, but there are %u stages of %u chunks", d->list_count,
-                 d->stages, d->chunks);
-        return sim_hint(error, "the nearest has %" PRIu64 " numbers", virtual_stages(d));
+                 "the list of layers has %u number%s for %u stage%s of %u chunk%s", d->list_count,
+                 plural(d->list_count), d->stages, plural(d->stages), d->chunks, plural(d->chunks));
+        return sim_hint(error, "the nearest has %" PRIu64 " number%s", virtual_stages(d),
+                        plural(virtual_stages(d)));
     }
     uint64_t sum = 0;
     for (uint32_t i = 0; i < d->list_count; i++) {
@@ -89,10 +98,10 @@ bool stages_check(const stages_def *def, const sim_place *where, sim_error *erro
     SIM_ASSERT(def->layers > 0 && def->stages > 0 && def->chunks > 0);
     const uint64_t both_ends = 2;
     switch (def->split) {
-    case SPLIT_EVEN: return check_divides(def, def->layers, " do not split evenly", where, error);
+    case SPLIT_EVEN: return check_divides(def, def->layers, "cannot be split evenly", where, error);
     case SPLIT_UNEVEN: return check_enough(def, where, error);
     case SPLIT_ENDS:
-        return check_divides(def, def->layers + both_ends, " and both ends do not split evenly", where,
+        return check_divides(def, def->layers + both_ends, "and both ends cannot be split evenly", where,
                              error);
     case SPLIT_LIST: return check_list(def, where, error);
     }

@@ -124,36 +124,6 @@ static const struct refusal refusals[] = {
       "    2 | run: { trace: packets }\n"
       "      |        ^\n"
       "  hint: trace: transfers\n" },
-    { "tensor does not divide the heads", NODE MODEL "plan: { tensor: 3 }\n" BATCH,
-      "s.yaml:4:9: error: tensor 3 does not divide the 8 attention heads of wee\n"
-      "    4 | plan: { tensor: 3 }\n"
-      "      |         ^\n"
-      "  hint: tensor: 1\n" },
-    { "tensor does not divide the key/value heads", NODE MODEL "plan: { tensor: 8 }\n" BATCH,
-      "s.yaml:4:9: error: tensor 8 does not divide the 4 key/value heads of wee\n"
-      "    4 | plan: { tensor: 8 }\n"
-      "      |         ^\n"
-      "  hint: tensor: 1\n" },
-    { "tensor is far too large", NODE MODEL "plan: { tensor: 4294967295 }\n" BATCH,
-      "s.yaml:4:9: error: tensor 4294967295 does not divide the 8 attention heads of wee\n"
-      "    4 | plan: { tensor: 4294967295 }\n"
-      "      |         ^\n"
-      "  hint: tensor: 1\n" },
-    { "tensor is not built yet", NODE MODEL "plan: { tensor: 2 }\n" BATCH,
-      "s.yaml:4:9: error: tensor parallelism is not modelled in this version\n"
-      "    4 | plan: { tensor: 2 }\n"
-      "      |         ^\n"
-      "  hint: tensor: 1\n" },
-    { "pipeline does not divide the layers", NODE MODEL "plan: { pipeline: 4 }\n" BATCH,
-      "s.yaml:4:9: error: pipeline 4 does not divide the 6 layers of wee\n"
-      "    4 | plan: { pipeline: 4 }\n"
-      "      |         ^\n"
-      "  hint: pipeline: 1\n" },
-    { "pipeline is not built yet", NODE MODEL "plan: { pipeline: 3 }\n" BATCH,
-      "s.yaml:4:9: error: pipeline parallelism is not modelled in this version\n"
-      "    4 | plan: { pipeline: 3 }\n"
-      "      |         ^\n"
-      "  hint: pipeline: 1\n" },
     { "more GPUs than there are", NODE MODEL "plan: { gpus: 9 }\n" BATCH,
       "s.yaml:4:9: error: the job wants 9 GPUs, but the cluster has 8\n"
       "    4 | plan: { gpus: 9 }\n"
@@ -475,7 +445,13 @@ static void protocols_are_those_of_the_library(void **state)
 // Read again, the resolved text resolves to itself: nothing was lost, nothing is left to a default or to the catalogue.
 static void the_resolved_text_is_a_fixed_point(void **state)
 {
-    static const char *const sets[] = { "run.seed=12345678901234567", "plan.sharding=zero-1" };
+    static const char *const sets[] = { "run.seed=12345678901234567",
+                                        "plan.sharding=zero-1",
+                                        "plan.rank_file=ranks.csv",
+                                        "plan.gpus=2",
+                                        "plan.layers=[6]",
+                                        "plan.rank_order=pp-dp-tp" };
+    scratch_write("ranks.csv", "rank,node,gpu\n1,0,4\n0,1,3\n");
     loaded f, again;
     assert_true(
         loaded_read(&f, *state,
@@ -489,7 +465,10 @@ static void the_resolved_text_is_a_fixed_point(void **state)
     assert_true(scenario_check(&again.s, true, &again.error));
     assert_string_equal(scenario_resolved(&again.s, again.a, &again.error), text);
     assert_int_equal(again.s.run.seed, 12345678901234567);
-    assert_int_equal(again.s.plan.data, 16);
+    assert_int_equal(again.s.plan.data, 2);
+    assert_int_equal(again.s.plan.ranks.items[0].gpu, 4);
+    assert_int_equal(again.s.plan.virtual_layers[0], 6);
+    assert_int_equal(again.s.plan.order[0], AXIS_PIPELINE);
     assert_int_equal(again.s.plan.sharding, SHARDING_ZERO_1);
     assert_near(again.s.cluster.fabric.cable_m.items[0], 31, 0);
     assert_memory_equal(again.s.network.collectives.ring, f.s.network.collectives.ring,

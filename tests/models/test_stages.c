@@ -67,52 +67,68 @@ static const uint32_t most[] = { UINT32_MAX, UINT32_MAX };
 static const struct refusal_case refusals[] = {
     { "even: p does not divide",
       { 32, 5, 1, SPLIT_EVEN, NULL, 0 },
-      "windtunnel: error: 32 layers do not split evenly over 5 stages\n"
+      "windtunnel: error: 32 layers cannot be split evenly over 5 stages\n"
       "  hint: the nearest is 4 stages, or the split uneven\n" },
     { "even: p v does not divide, v does",
       { 36, 5, 3, SPLIT_EVEN, NULL, 0 }, // 12 chunks of 3: 4 or 6 stages, the lesser
-      "windtunnel: error: 36 layers do not split evenly over 5 stages of 3 chunks\n"
+      "windtunnel: error: 36 layers cannot be split evenly over 5 stages of 3 chunks\n"
       "  hint: the nearest is 4 stages, or the split uneven\n" },
     { "even: v does not divide",
       { 32, 4, 3, SPLIT_EVEN, NULL, 0 },
-      "windtunnel: error: 32 layers do not split evenly over 4 stages of 3 chunks\n"
+      "windtunnel: error: 32 layers cannot be split evenly over 4 stages of 3 chunks\n"
       "  hint: the nearest is the split uneven\n" },
+    { "even: nothing but one stage divides",
+      { 7, 2, 1, SPLIT_EVEN, NULL, 0 },
+      "windtunnel: error: 7 layers cannot be split evenly over 2 stages\n"
+      "  hint: the nearest is the split uneven\n" },
+    { "even: nothing near but one stage, of more chunks than layers can fill",
+      { 2, 3, 2, SPLIT_EVEN, NULL, 0 },
+      "windtunnel: error: 2 layers cannot be split evenly over 3 stages of 2 chunks\n"
+      "  hint: the nearest is 2 stages of 1 chunk\n" },
     { "even: more stages than layers",
       { 32, 33, 1, SPLIT_EVEN, NULL, 0 },
-      "windtunnel: error: 32 layers do not split evenly over 33 stages\n"
+      "windtunnel: error: 32 layers cannot be split evenly over 33 stages\n"
       "  hint: the nearest is 32 stages\n" },
     { "even: too many chunks, p divides",
       { 32, 8, 7, SPLIT_EVEN, NULL, 0 }, // 4 layers per stage
-      "windtunnel: error: 32 layers do not split evenly over 8 stages of 7 chunks\n"
+      "windtunnel: error: 32 layers cannot be split evenly over 8 stages of 7 chunks\n"
       "  hint: the nearest is 4 chunks\n" },
     { "even: too many chunks, p does not divide either",
       { 32, 7, 5, SPLIT_EVEN, NULL, 0 },
-      "windtunnel: error: 32 layers do not split evenly over 7 stages of 5 chunks\n"
+      "windtunnel: error: 32 layers cannot be split evenly over 7 stages of 5 chunks\n"
       "  hint: the nearest is 8 stages of 1 chunk\n" },
     { "even: p v is beyond 32 bits",
       { 32, UINT32_MAX, 2, SPLIT_EVEN, NULL, 0 },
-      "windtunnel: error: 32 layers do not split evenly over 4294967295 stages of 2 chunks\n"
+      "windtunnel: error: 32 layers cannot be split evenly over 4294967295 stages of 2 chunks\n"
       "  hint: the nearest is 16 stages\n" },
     { "uneven: more stages than layers",
       { 32, 33, 1, SPLIT_UNEVEN, NULL, 0 },
-      "windtunnel: error: 32 layers are too few over 33 stages\n"
+      "windtunnel: error: 32 layers cannot be spread over 33 stages\n"
       "  hint: the nearest is 32 stages\n" },
     { "uneven: more virtual stages than layers",
       { 32, 11, 3, SPLIT_UNEVEN, NULL, 0 },
-      "windtunnel: error: 32 layers are too few over 11 stages of 3 chunks\n"
+      "windtunnel: error: 32 layers cannot be spread over 11 stages of 3 chunks\n"
       "  hint: the nearest is 10 stages\n" },
     { "uneven: more chunks than layers",
       { 32, 2, 33, SPLIT_UNEVEN, NULL, 0 },
-      "windtunnel: error: 32 layers are too few over 2 stages of 33 chunks\n"
+      "windtunnel: error: 32 layers cannot be spread over 2 stages of 33 chunks\n"
       "  hint: the nearest is 32 chunks on 1 stage\n" },
     { "ends",
       { 126, 15, 1, SPLIT_ENDS, NULL, 0 }, // 128
-      "windtunnel: error: 126 layers and both ends do not split evenly over 15 stages\n"
+      "windtunnel: error: 126 layers and both ends cannot be split evenly over 15 stages\n"
       "  hint: the nearest is 16 stages, or the split uneven\n" },
     { "a list of another length",
       { 33, 2, 2, SPLIT_LIST, three, 3 },
-      "windtunnel: error: the list of layers has 3 numbers, but there are 2 stages of 2 chunks\n"
+      "windtunnel: error: the list of layers has 3 numbers for 2 stages of 2 chunks\n"
       "  hint: the nearest has 4 numbers\n" },
+    { "a list for one stage",
+      { 33, 1, 1, SPLIT_LIST, three, 3 },
+      "windtunnel: error: the list of layers has 3 numbers for 1 stage of 1 chunk\n"
+      "  hint: the nearest has 1 number\n" },
+    { "one layer",
+      { 1, 1, 2, SPLIT_UNEVEN, NULL, 0 },
+      "windtunnel: error: 1 layer cannot be spread over 1 stage of 2 chunks\n"
+      "  hint: the nearest is 1 chunk on 1 stage\n" },
     { "a list with a hole",
       { 32, 4, 1, SPLIT_LIST, hole, 4 },
       "windtunnel: error: the list of layers has none in place 2, and only the first and the last place have "

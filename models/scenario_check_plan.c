@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Holds a plan against the model, the batch and the cluster.
+#include "models/scenario_check.h"
+#include "sim/words.h"
+#include <inttypes.h>
+
+// ---- sizes
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool check_tensor(const scenario *s, sim_error *error)
+{
+    const uint32_t t = s->plan.tensor;
+    const llm_def *m = &s->model;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } shared[] = { { m->heads, "attention heads" },
+                   { m->kv_heads, "key/value heads" },
+                   { m->ffn, "columns of the feed-forward layer" } };
+    uint64_t common = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(shared); i++)
+        common = greatest_common_divisor(common, shared[i].count);
+    for (size_t i = 0; i < ARRAY_COUNT(shared); i++) {
+        if (shared[i].count % t == 0) continue;
+        REFUSE(s->plan.tensor, "tensor %u does not divide the %" PRIu64 " %s of %s", t, shared[i].count,
+               shared[i].what, m->name);
+        return sim_hint(error, "tensor: %" PRIu64, parallel_nearest_divisor(common, t));
+    }
+    return true;
+}
+
+// A job runs on GPUs of one kind in nodes with as many.
+static bool check_kinds(const scenario *s, bool whole, sim_error *error)
+{
+    const cluster_def *c = &s->cluster;
+    const uint64_t alike = cluster_gpus_alike(c);
+    if (alike == 0)
+        return REFUSE(c->fabric, "the cluster has no GPUs, so nothing trains on it") ||
+               sim_hint(error, "node: dgx-h100");
+    if (s->plan.gpus <= alike) return true;
+    const node_def *other = cluster_node_of_gpu(c, alike);
+    if (whole)
+        REFUSE(c->list, "GPUs of several kinds in one job are not modelled in this version: %s, then %s",
+               c->node.gpu.name, other->gpu.name);
+    else
+        REFUSE(s->plan.gpus,
+               "%u GPUs are of several kinds, which one job cannot have in this version: %s, then %s",
+               s->plan.gpus, c->node.gpu.name, other->gpu.name);
+    return sim_hint(error, "plan.gpus: at most %" PRIu64, alike);
+}
+
+static bool complete_sizes(scenario *s, sim_error *error)
+{
+    plan_def *p = &s->plan;
+    const uint32_t all = scenario_gpus(s);
+    if (p->gpus > all)
+        return REFUSE(p->gpus, "the job wants %u GPUs, but the cluster has %u", p->gpus, all) ||
+               sim_hint(error, "gpus: %u", all);
+    const bool whole = p->gpus == 0;
+    if (whole) p->gpus = all;
+    if (!check_kinds(s, whole, error)) return false;
+    const uint64_t model_parallel = (uint64_t)p->tensor * p->pipeline;
+    if (!p->data) {
+        if (p->gpus % model_parallel)
+            return REFUSE(p->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
+                          p->tensor, p->pipeline, model_parallel, p->gpus) ||
+                   sim_hint(error, "tensor x pipeline: %" PRIu64,
+                            parallel_nearest_divisor(p->gpus, model_parallel));
+        p->data = (uint32_t)(p->gpus / model_parallel);
+    }
+    const unsigned __int128 product = (unsigned __int128)model_parallel * p->data;
+    if (product == p->gpus) return true;
+    const bool fits = product < p->gpus;
+    REFUSE(p->data, "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPUs", p->tensor,
+           p->pipeline, p->data, product > UINT64_MAX ? UINT64_MAX : (uint64_t)product,
+           p->gpus == all ? "cluster has" : "job takes", p->gpus);
+    if (fits)
+        return sim_hint(error, "data: %" PRIu64 ", or gpus: %" PRIu64, p->gpus / model_parallel,
+                        (uint64_t)product);
+    return sim_hint(error, "data: %" PRIu64, p->gpus / model_parallel ? p->gpus / model_parallel : 1);
+}
+
+static bool check_order(scenario *s, sim_error *error)
+{
+    static const char *const orders[] = { "tp-dp-pp", "tp-pp-dp", "dp-tp-pp",
+                                          "dp-pp-tp", "pp-tp-dp", "pp-dp-tp" };
+    plan_def *p = &s->plan;
+    char shown[WORDS_SHOWN_SIZE];
+    if (parallel_order_read(p->rank_order, p->order)) return true;
+    REFUSE(p->rank_order, "rank_order must be tp, dp and pp in some order, not \"%s\"",
+           words_show(shown, p->rank_order));
+    return words_hint(error, p->rank_order, orders, ARRAY_COUNT(orders), ARRAY_COUNT(orders), "orders");
+}
+
+bool scenario_check_sizes(scenario *s, sim_error *error)
+{
+    return check_tensor(s, error) && check_order(s, error) && complete_sizes(s, error);
+}
+
+// ---- the pipeline
+
+static uint64_t at_once(const scenario *s)
+{
+    return (uint64_t)s->plan.data * s->training.micro_batch;
+}
+
+// The key that schedule_check_sizes() has something against.
+static const sim_place *place_of_schedule(const scenario *s, const schedule_def *d)
+{
+    const bind_reader *r = s->reader;
+    const bool interleaved = d->kind == SCHEDULE_INTERLEAVED_1F1B;
+    if (interleaved && (d->stages == 1 || d->chunks == 1)) return bind_place_of(r, &s->plan.schedule);
+    if (d->stages > SCHEDULE_STAGES_MAX) return bind_place_of(r, &s->plan.pipeline);
+    if (!interleaved || d->chunks > SCHEDULE_CHUNKS_MAX)
+        if (d->chunks > 1) return bind_place_of(r, &s->plan.virtual_stages);
+    return bind_place_of(r, &s->training.global_batch);
+}
+
+static bool check_schedule(const scenario *s, sim_error *error)
+{
+    const schedule_def d = scenario_schedule(s);
+    if (schedule_check_sizes(&d, place_of_schedule(s, &d), error)) return true;
+    const bool interleaved = d.kind == SCHEDULE_INTERLEAVED_1F1B;
+    if (interleaved && d.stages == 1) return sim_hint(error, "schedule: 1f1b, or pipeline: 2");
+    if (interleaved && d.chunks > 1 && d.chunks <= SCHEDULE_CHUNKS_MAX && d.micro_batches % d.stages)
+        return scenario_hint_batches(s, at_once(s) * d.stages, error);
+    return false;
+}
+
+static bool check_stages(scenario *s, sim_error *error)
+{
+    plan_def *p = &s->plan;
+    if (p->has.layers && p->has.layer_split)
+        return REFUSE(p->layers, "the layers are split twice: by layer_split and by layers") ||
+               sim_hint(error, "leave one of them out");
+    uint32_t *layers = arena_array(bind_reader_arena(s->reader), uint32_t, p->layers.count);
+    for (uint32_t i = 0; i < p->layers.count; i++)
+        layers[i] = (uint32_t)p->layers.items[i];
+    p->virtual_layers = layers;
+    const stages_def d = scenario_stages(s);
+    const bind_reader *r = s->reader;
+    return stages_check(&d,
+                        d.split == SPLIT_LIST ? bind_place_of(r, &p->layers)
+                        : d.chunks > 1        ? bind_place_of(r, &p->virtual_stages)
+                                              : bind_place_of(r, &p->pipeline),
+                        error);
+}
+
+// ---- what asks for something else
+
+static bool check_sequence_parallel(const scenario *s, sim_error *error)
+{
+    const plan_def *p = &s->plan;
+    const training_def *t = &s->training;
+    if (!p->sequence_parallel) return true;
+    if (p->tensor == 1)
+        return REFUSE(p->sequence_parallel, "sequence_parallel needs a tensor-parallel group") ||
+               sim_hint(error, "sequence_parallel: false, or tensor: 2");
+    const uint64_t tokens = t->micro_batch * t->sequence_length;
+    if (tokens % p->tensor == 0) return true;
+    REFUSE(p->sequence_parallel,
+           "sequence_parallel shares out the %" PRIu64 " tokens of a micro-batch, which tensor %u does not "
+           "divide",
+           tokens, p->tensor);
+    const uint64_t step = p->tensor / greatest_common_divisor(p->tensor, t->micro_batch);
+    const uint64_t times = (t->sequence_length + step / 2) / step;
+    return sim_hint(error, "sequence_length: %" PRIu64, (times ? times : 1) * step);
+}
+
+static bool check_sharding(const scenario *s, sim_error *error)
+{
+    const plan_def *p = &s->plan;
+    if (p->sharding > SHARDING_ZERO_1)
+        return REFUSE(p->sharding, "this sharding is not modelled in this version") ||
+               sim_hint(error, "sharding: zero-1");
+    if (p->overlap_parameters && p->sharding == SHARDING_NONE)
+        return REFUSE(p->overlap_parameters, "overlap_parameters needs parameters that are gathered") ||
+               sim_hint(error, "overlap_parameters: false, or sharding: zero-1");
+    return true;
+}
+
+static bool check_placement(const scenario *s, sim_error *error)
+{
+    const plan_def *p = &s->plan;
+    if (p->has.placement && p->has.ranks)
+        return REFUSE(p->placement, "the ranks are placed twice: by placement and rank by rank") ||
+               sim_hint(error, "leave one of them out");
+    arena *scratch = bind_reader_arena(s->reader);
+    const placement_def d = scenario_placement(s, scratch);
+    return placement_check(&d, scratch, s->reader, error);
+}
+
+bool scenario_check_plan(scenario *s, sim_error *error)
+{
+    return check_schedule(s, error) && check_stages(s, error) && check_sequence_parallel(s, error) &&
+           check_sharding(s, error) && check_placement(s, error);
+}
+
+// ---- what is not played yet
+
+static bool check_tensor_is_played(const scenario *s, sim_error *error)
+{
+    if (s->plan.tensor == 1) return true;
+    return REFUSE(s->plan.tensor, "tensor parallelism is not modelled in this version") ||
+           sim_hint(error, "tensor: 1");
+}
+
+static bool check_pipeline_is_played(const scenario *s, sim_error *error)
+{
+    if (s->plan.pipeline == 1) return true;
+    return REFUSE(s->plan.pipeline, "pipeline parallelism is not modelled in this version") ||
+           sim_hint(error, "pipeline: 1");
+}
+
+static bool check_overlap_is_played(const scenario *s, sim_error *error)
+{
+    if (!s->plan.overlap_parameters) return true;
+    return REFUSE(s->plan.overlap_parameters, "overlap_parameters is not modelled in this version") ||
+           sim_hint(error, "overlap_parameters: false");
+}
+
+bool scenario_check_played(const scenario *s, sim_error *error)
+{
+    return check_tensor_is_played(s, error) && check_pipeline_is_played(s, error) &&
+           check_overlap_is_played(s, error);
+}
+
+// ---- what may not be meant
+
+static void warn_of_split(const scenario *s, arena *a, text_list *out)
+{
+    placement_split split;
+    if (s->plan.tensor == 1) return;
+    const placement_def d = scenario_placement(s, a);
+    if (placement_keeps_tensor_groups(placement_build(a, &d), scenario_sizes(s), scenario_gpus_together(s),
+                                      &split))
+        return;
+    *array_push(out, a) = arena_format(
+        a,
+        "tensor %u spans nodes: the group of rank %u begins on node %u and goes on on node %u, so "
+        "each layer's collectives cross the network between them",
+        s->plan.tensor, split.rank, d.nodes[split.gpu / d.gpus_per_node],
+        d.nodes[split.other_gpu / d.gpus_per_node]);
+}
+
+// Keys that the plan has no use for; what a default says is not worth a word.
+static void warn_of_idle_keys(const plan_def *p, uint32_t nodes, arena *a, text_list *out)
+{
+    const bool staged = p->pipeline > 1, grouped = p->tensor > 1;
+    const bool lone = (p->tensor > 1) + (p->data > 1) + (p->pipeline > 1) < 2;
+    const bool usual = strcmp(p->rank_order, "tp-dp-pp") == 0;
+    const struct {
+        bool idle;
+        const char *text;
+    } keys[] = {
+        { !staged && p->schedule == SCHEDULE_GPIPE, "schedule: gpipe changes nothing with pipeline: 1" },
+        { !staged && p->layer_split != SPLIT_EVEN, "layer_split changes nothing with pipeline: 1" },
+        { !staged && p->has.layers, "layers changes nothing with pipeline: 1" },
+        { !staged && !p->overlap_pipeline, "overlap_pipeline: false changes nothing with pipeline: 1" },
+        { !grouped && !p->overlap_tensor, "overlap_tensor: false changes nothing with tensor: 1" },
+        { !(grouped && staged) && !p->scatter_gather,
+          "scatter_gather: false changes nothing unless tensor and pipeline are above 1" },
+        { grouped && staged && p->sequence_parallel && !p->scatter_gather,
+          "scatter_gather: false changes nothing with sequence_parallel, whose activations are shared out" },
+        { p->data == 1 && p->overlap_parameters, "overlap_parameters changes nothing with data: 1" },
+        { lone && !usual, "rank_order changes nothing unless two of tensor, data and pipeline are above 1" },
+        { nodes == 1 && !p->has.ranks && p->placement == PLACEMENT_ROUND_ROBIN,
+          "placement: round-robin changes nothing on one node" },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++)
+        if (keys[i].idle) *array_push(out, a) = keys[i].text;
+}
+
+void scenario_warn_of_plan(const scenario *s, arena *a, text_list *out)
+{
+    const uint32_t gpus = s->cluster.node.gpus;
+    warn_of_split(s, a, out);
+    warn_of_idle_keys(&s->plan, (s->plan.gpus + gpus - 1) / gpus, a, out);
+}
