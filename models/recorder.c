@@ -107,15 +107,15 @@ static void describe_ranks(recorder *r)
     const lane_table *table = &w->lanes;
     for (rank_id rank = 0; rank < parallel_ranks(table->sizes); rank++) {
         const parallel_place place = parallel_place_of(table->sizes, rank);
-        tables_write_rank(r->tables,
-                          &(row_rank){ .rank_id = rank,
-                                       .rank = rank,
-                                       .gpu_part_id = known_int(r->parts.first_vertex +
-                                                                topology_gpu_vertex(w->fabric, rank)),
-                                       .lane_id = table->lane_of_rank[rank],
-                                       .tensor = place.tensor,
-                                       .data = place.data,
-                                       .pipeline = place.pipeline });
+        tables_write_rank(r->tables, &(row_rank){ .rank_id = rank,
+                                                  .rank = rank,
+                                                  .gpu_part_id = known_int(
+                                                      r->parts.first_vertex +
+                                                      topology_gpu_vertex(w->fabric, w->gpu_of_rank[rank])),
+                                                  .lane_id = table->lane_of_rank[rank],
+                                                  .tensor = place.tensor,
+                                                  .data = place.data,
+                                                  .pipeline = place.pipeline });
     }
     for (lane_id l = 0; l < table->count; l++) {
         const lane_def *lane = &table->lanes[l];

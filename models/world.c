@@ -78,21 +78,20 @@ uint64_t world_ranks_with(const world *w, const pass_costs *costs)
 static void build_lanes(world *w)
 {
     const scenario *s = w->scenario;
-    const parallel_sizes sizes = { .tensor = s->plan.tensor,
-                                   .data = s->plan.data,
-                                   .pipeline = s->plan.pipeline };
+    const placement_def placement = scenario_placement(s, w->arena);
     double *clock = arena_array(w->arena, double, s->plan.gpus),
            *memory = arena_array(w->arena, double, s->plan.gpus);
     w->gpus = degraded_gpus(w->arena, &s->cluster.degraded, w->fabric);
-    for (rank_id r = 0; r < s->plan.gpus; r++) { // rank r on GPU r
-        clock[r] = w->gpus.clock_ratio[r];
-        memory[r] = w->gpus.memory_ratio[r];
+    w->gpu_of_rank = placement_build(w->arena, &placement);
+    for (rank_id r = 0; r < s->plan.gpus; r++) {
+        clock[r] = w->gpus.clock_ratio[w->gpu_of_rank[r]];
+        memory[r] = w->gpus.memory_ratio[w->gpu_of_rank[r]];
     }
     w->health = (gpu_health){ .clock_ratio = clock, .memory_ratio = memory };
-    lanes_build(w->arena, sizes, s->run.fold == FOLD_NODE, w->health, &w->lanes);
+    lanes_build(w->arena, scenario_sizes(s), s->run.fold == FOLD_NODE, w->health, &w->lanes);
     w->vertex_of_lane = arena_array(w->arena, vertex_id, w->lanes.count);
     for (lane_id l = 0; l < w->lanes.count; l++)
-        w->vertex_of_lane[l] = topology_gpu_vertex(w->fabric, w->lanes.lanes[l].first_rank);
+        w->vertex_of_lane[l] = topology_gpu_vertex(w->fabric, w->gpu_of_rank[w->lanes.lanes[l].first_rank]);
 }
 
 // Bucket boundaries do not depend on a GPU's health, so one program serves all lanes.

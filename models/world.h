@@ -14,6 +14,7 @@ typedef struct world {
     roofline *gpu;
     gpu_health gpus;   // by GPU of the cluster
     gpu_health health; // by rank
+    const gpu_id *gpu_of_rank;
     lane_table lanes;
     vertex_id *vertex_of_lane;
     pass_costs *costs; // one entry per state of health that occurs

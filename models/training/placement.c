@@ -71,8 +71,10 @@ static bool check_rank(const list_check *c, const placement_row *row)
     if (c->row_of_rank[row->rank] == NO_ID) return true;
     const placement_row *older = &d->rows->items[c->row_of_rank[row->rank]];
     REFUSE(row->rank, "rank %u is on GPU %u of node %u already", row->rank, older->gpu, older->node);
-    for (rank_id rank = 0; rank < d->ranks; rank++)
-        if (c->row_of_rank[rank] == NO_ID) return sim_hint(c->error, "rank %u has no GPU yet", rank);
+    for (uint32_t i = 0; i < d->rows->count; i++)
+        if (d->rows->items[i].rank < d->ranks) c->row_of_rank[d->rows->items[i].rank] = i;
+    for (rank_id missing = 0; missing < d->ranks; missing++)
+        if (c->row_of_rank[missing] == NO_ID) return sim_hint(c->error, "no row has rank %u", missing);
     return sim_hint(c->error, "leave one of the two rows out");
 }
 

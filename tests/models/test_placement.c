@@ -79,7 +79,13 @@ static const struct refusal_case refusals[] = {
       3,
       { { 0, 0, 0 }, { 2, 2, 1 }, { 2, 0, 2 } },
       "windtunnel: error: rank 2 is on GPU 1 of node 2 already\n"
-      "  hint: rank 1 has no GPU yet\n" },
+      "  hint: no row has rank 1\n" },
+    { "a rank twice, and one that comes later",
+      4,
+      4,
+      { { 0, 0, 0 }, { 0, 2, 1 }, { 1, 0, 2 }, { 3, 0, 3 } },
+      "windtunnel: error: rank 0 is on GPU 0 of node 0 already\n"
+      "  hint: no row has rank 2\n" },
     { "a rank twice, and none too few",
       2,
       3,

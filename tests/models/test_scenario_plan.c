@@ -229,7 +229,7 @@ static const struct file_refusal file_refusals[] = {
       "ranks.csv:3:1: error: rank 0 is on GPU 0 of node 0 already\n"
       "    3 | 0,0,1\n"
       "      | ^\n"
-      "  hint: rank 1 has no GPU yet\n" },
+      "  hint: no row has rank 1\n" },
     { "a GPU twice", "1,0,7\n0,0,7\n",
       "ranks.csv:3:5: error: ranks 1 and 0 are both on GPU 7 of node 0\n"
       "    3 | 0,0,7\n"

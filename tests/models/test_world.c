@@ -114,6 +114,28 @@ static void degraded_gpus_compute_at_their_clock(void **state)
     arena_destroy(l.a);
 }
 
+// Ranks 0, 2, 4, 6 on the GPUs 0 to 3 of node 0, the others on those of node 1; health is that of the GPU.
+static void ranks_run_where_they_are_placed(void **state)
+{
+    loaded l;
+    read_checked(
+        &l, *state,
+        "cluster:\n  node: dgx-a100\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm8790 }\n"
+        "  degraded: [{ gpu: node 1 gpu 2, clock: 0.9 }]\n" MODEL
+        "plan: { gpus: 12, data: 12, placement: round-robin }\ntraining: { global_batch: 36, micro_batch: 3 "
+        "}\n");
+    world *w;
+    assert_true(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_HEAP }, &w, &l.error));
+    for (rank_id r = 0; r < 12; r++) {
+        const gpu_id gpu = r % 2 * 8 + r / 2;
+        assert_int_equal(w->gpu_of_rank[r], gpu);
+        assert_int_equal(w->vertex_of_lane[w->lanes.lane_of_rank[r]], topology_gpu_vertex(w->fabric, gpu));
+        assert_near(w->health.clock_ratio[r], r == 5 ? 0.9 : 1.0, 0);
+    }
+    world_destroy(w);
+    arena_destroy(l.a);
+}
+
 // A GPU with exactly what a milder plan needs: that plan is the hint.
 static void a_refusal_names_what_would_fit(void **state)
 {
@@ -177,7 +199,7 @@ static void a_world_that_is_refused_is_none(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(paths) + 4];
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + 5];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
@@ -185,6 +207,7 @@ int main(void)
     (struct CMUnitTest) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
     tests[n++] = IN_SCRATCH(a_world_holds_what_the_scenario_says);
     tests[n++] = IN_SCRATCH(degraded_gpus_compute_at_their_clock);
+    tests[n++] = IN_SCRATCH(ranks_run_where_they_are_placed);
     tests[n++] = IN_SCRATCH(a_refusal_names_what_would_fit);
     tests[n++] = IN_SCRATCH(a_world_that_is_refused_is_none);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
