@@ -2,9 +2,11 @@
 #include "tests/support/scratch.h"
 
 #include "models/cluster_degraded.h"
+#include "models/collective/ring_order.h"
 #include "models/training/fold.h"
 #include "models/world.h"
 #include "tests/support/loaded.h"
+#include "tests/support/random.h"
 
 enum { RANKS_MAX = 64 };
 
@@ -84,11 +86,11 @@ static const fold_case cases[] = {
     { "the first NIC is the slow one: the second differs from it",
       "node: dgx-h100, nodes: 2, " ONE_SWITCH ", degraded: [{ nic: nic 0, rate: 0.9 }]", SIZES(8, 2, 1),
       .want = FOLD_COLUMNS_DIFFER, .alone = true, .rank = 1 },
+    // The rings of column c have GPUs c, c + 2, c + 4 and c + 6 of both nodes, and node 1 is slow in one NIC of each.
     { "two NICs that are slow alike",
       "node: dgx-h100, nodes: 2, " ONE_SWITCH
       ", degraded: [{ nic: node 1 nic 0, rate: 0.9 }, { nic: node 1 nic 1, rate: 0.9 }]",
-      SIZES(2, 2, 1), .want = FOLD_NO_OBSTACLE, .alone = false },
-    // Ranks 0 to 3 of t = 2: data-parallel neighbours are GPUs 0 and 2, 1 and 3 of node 0; its NICs are not asked.
+      SIZES(2, 8, 1), .want = FOLD_NO_OBSTACLE, .alone = false },
     { "a slow NVLink that no column crosses",
       "node: dgx-h100, nodes: 2, " ONE_SWITCH
       ", degraded: [{ link: node 0 gpu 1 > node 0 nvswitch 0, rate: 0.5 }]",
@@ -103,6 +105,114 @@ static const fold_case cases[] = {
       "switches: 2, sockets: 1, uplink_rate: 18 GB/s, delay: 70 ns } }",
       SIZES(2, 2, 1), .want = FOLD_COLUMNS_SHARE_LINK, .alone = false, .rank = 1 },
 };
+
+// ---- and the columns do end together
+
+enum { SENDS_MAX = 1024, ROUNDS = 3 };
+
+typedef struct column_play {
+    network *n;
+    sim *s;
+    uint16_t client;
+    uint32_t count, rounds_left[SENDS_MAX]; // by tag: edge of the column x T + column
+    network_edge edges[SENDS_MAX];
+    sim_time ends_ps[SENDS_MAX];
+} column_play;
+
+static void send(column_play *c, uint32_t tag)
+{
+    c->rounds_left[tag]--;
+    network_start(c->n, &(network_request){ .edges = &c->edges[tag],
+                                            .edge_count = 1,
+                                            .delay_crossings = 1,
+                                            .weight = 1,
+                                            .queue_pairs = 1,
+                                            .multiplicity = 1,
+                                            .client = c->client,
+                                            .tag = tag });
+}
+
+// The next one is another size, in all columns the same.
+static void on_delivered(void *owner, uint64_t tag, transfer_id id)
+{
+    column_play *c = owner;
+    (void)id;
+    c->ends_ps[tag] = sim_now(c->s);
+    c->edges[tag].bytes = c->edges[tag].bytes * 2 / 3 + 17;
+    if (c->rounds_left[tag] > 0) send(c, (uint32_t)tag);
+}
+
+// An edge of every column with as many bytes in each.
+static void add_edges(column_play *c, const fold_question *q, const rank_id *from, const rank_id *to,
+                      uint64_t bytes)
+{
+    for (uint32_t i = 0; i < q->sizes.tensor; i++) {
+        assert_true(c->count < SENDS_MAX);
+        c->rounds_left[c->count] = ROUNDS;
+        c->edges[c->count++] = (network_edge){ .from = topology_gpu_vertex(q->fabric,
+                                                                           q->gpu_of_rank[from[i]]),
+                                               .to = topology_gpu_vertex(q->fabric, q->gpu_of_rank[to[i]]),
+                                               .bytes = bytes };
+    }
+}
+
+static rank_id rank_at(const fold_question *q, uint32_t tensor, uint32_t data, uint32_t pipeline)
+{
+    return parallel_rank_at(q->sizes,
+                            (parallel_place){ .tensor = tensor, .data = data, .pipeline = pipeline });
+}
+
+// All edges of the first column's rings, in the proof's claim those of every column.
+static void add_rings(arena *a, column_play *c, const fold_question *q, uint32_t stage, uint64_t *seed)
+{
+    const uint32_t n = q->sizes.data;
+    vertex_id members[RANKS_MAX];
+    rank_id from[RANKS_MAX], to[RANKS_MAX];
+    for (uint32_t d = 0; d < n; d++)
+        members[d] = topology_gpu_vertex(q->fabric, q->gpu_of_rank[rank_at(q, 0, d, stage)]);
+    const ring_set rings = ring_order_make(a, q->fabric, members, n);
+    for (uint32_t e = 0; e < rings.count * n && n > 1; e++) {
+        const uint32_t sender = rings.orders[e], receiver = rings.orders[e - e % n + (e + 1) % n];
+        for (uint32_t i = 0; i < q->sizes.tensor; i++) {
+            from[i] = rank_at(q, i, sender, stage);
+            to[i] = rank_at(q, i, receiver, stage);
+        }
+        add_edges(c, q, from, to, 100000 + test_random_below(seed, 10000000));
+    }
+}
+
+static void add_stages(column_play *c, const fold_question *q, uint32_t stage, uint32_t next, uint64_t *seed)
+{
+    rank_id here[RANKS_MAX], there[RANKS_MAX];
+    for (uint32_t d = 0; d < q->sizes.data; d++) {
+        for (uint32_t i = 0; i < q->sizes.tensor; i++) {
+            here[i] = rank_at(q, i, d, stage);
+            there[i] = rank_at(q, i, d, next);
+        }
+        add_edges(c, q, here, there, 100000 + test_random_below(seed, 10000000));
+        add_edges(c, q, there, here, 100000 + test_random_below(seed, 10000000));
+    }
+}
+
+// Traffic of random sizes on all edges of all columns at once: in each column every one ends when it does in the first.
+static void columns_end_together(arena *a, const scenario *s, const fold_question *q)
+{
+    column_play *c = arena_new(a, column_play);
+    uint64_t seed = 7;
+    c->s = sim_create(a, &(sim_options){ .queue = QUEUE_HEAP });
+    c->n = world_build_network(a, s, c->s, q->fabric);
+    c->client = network_add_client(c->n, on_delivered, c);
+    for (uint32_t p = 0; p < q->sizes.pipeline; p++) {
+        if (q->data_groups_talk) add_rings(a, c, q, p, &seed);
+        if (q->sizes.pipeline > 1) add_stages(c, q, p, (p + 1) % q->sizes.pipeline, &seed);
+    }
+    for (uint32_t tag = 0; tag < c->count; tag++)
+        send(c, tag);
+    assert_int_equal(sim_run(c->s, SIM_TIME_MAX), SIM_DRAINED);
+    for (uint32_t tag = 0; tag < c->count; tag++)
+        assert_true(c->ends_ps[tag] > 0 && c->ends_ps[tag] == c->ends_ps[tag - tag % q->sizes.tensor]);
+    sim_destroy(c->s);
+}
 
 static void proof_matches(void **state)
 {
@@ -134,6 +244,7 @@ static void proof_matches(void **state)
     assert_int_equal(exact, c->want == FOLD_NO_OBSTACLE);
     assert_int_equal(obstacle.rank, exact ? NO_ID : c->rank);
     assert_int_equal(fold_tensor_is_alone(l.a, &q), c->alone);
+    if (exact) columns_end_together(l.a, &l.s, &q);
     arena_destroy(l.a);
     assert_int_equal(scratch_leave(&folder), 0);
 }
