@@ -101,6 +101,11 @@ void recorder_write_env(tables *t, const char *arguments)
                                             .cores = os_cores() });
 }
 
+static uint64_t memory_of_lane(const world *w, lane_id l)
+{
+    return w->memory.of_stage[w->lanes.lanes[l].place.pipeline].total_bytes;
+}
+
 static void describe_ranks(recorder *r)
 {
     const world *w = r->world;
@@ -127,7 +132,7 @@ static void describe_ranks(recorder *r)
                                     .layers = known_int(w->scenario->model.layers),
                                     .clock_ratio = lane->clock_ratio,
                                     .memory_ratio = lane->memory_ratio,
-                                    .memory_need_bytes = known_int(w->memory.total_bytes),
+                                    .memory_need_bytes = known_int(memory_of_lane(w, l)),
                                     .memory_bytes = known_int(w->scenario->cluster.node.gpu.memory_bytes) });
     }
 }
@@ -316,7 +321,7 @@ static void write_lanes(recorder *r, const step_end *end)
                                                    .start_ps = end->start_ps,
                                                    .end_ps = end->end_ps,
                                                    .busy_ratio = compute_share(spent, duration),
-                                                   .memory_used_bytes = known_int(w->memory.total_bytes) });
+                                                   .memory_used_bytes = known_int(memory_of_lane(w, l)) });
     }
 }
 

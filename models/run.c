@@ -58,7 +58,7 @@ static bool build_world(run_context *c)
     arena *a = c->result->arena;
     const trace_level level = c->options->output_path ? (trace_level)c->scenario->run.trace : TRACE_SUMMARY;
     c->result->has_memory = true; // the table by part, whether it fits or not
-    if (!world_check_memory(c->scenario, &c->result->memory, c->error)) return false;
+    if (!world_check_memory(a, c->scenario, &c->result->memory, c->error)) return false;
     c->recorder = recorder_create(a);
     const world_options options = {
         .queue = c->options->queue,

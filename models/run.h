@@ -56,7 +56,7 @@ typedef struct run_result {
     arena *arena;             // owns everything below
     const scenario *scenario; // NULL: it could not be read
     const world *world;       // NULL: it could not be built
-    memory_need memory;       // known when has_memory, also where the job does not fit
+    stage_memory memory;      // known when has_memory, also where the job does not fit
     bool has_memory;
     uint32_t steps_done;
     uint64_t digest; // of a run that is done

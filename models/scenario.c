@@ -353,7 +353,7 @@ kernel_settings scenario_kernel_settings(const scenario *s)
     };
 }
 
-memory_settings scenario_memory_settings(const scenario *s)
+memory_settings scenario_memory_settings(const scenario *s, const stage_table *t, uint32_t stage)
 {
     return (memory_settings){
         .kernels = scenario_kernel_settings(s),
@@ -361,10 +361,10 @@ memory_settings scenario_memory_settings(const scenario *s)
         .sharding = s->plan.sharding,
         .optimizer = s->training.optimizer,
         .data = s->plan.data,
-        .layers_here = s->model.layers / s->plan.pipeline,
-        .has_embedding = true,
-        .has_head = true,
-        .in_flight = { .layers = s->model.layers / s->plan.pipeline, .embeddings = 1, .heads = 1 },
+        .layers_here = stage_layers(t, stage),
+        .has_embedding = stage_chunk_at(t, stage, 0)->has_embedding,
+        .has_head = stage_chunk_at(t, stage, t->chunks - 1)->has_head,
+        .scattered_messages = s->plan.scatter_gather,
         .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
         .bucket_bytes = s->plan.data > 1 ? s->plan.bucket_bytes : 0,

@@ -114,4 +114,5 @@ placement_def scenario_placement(const scenario *s, arena *a);
 // GPUs between which a tensor-parallel group needs no fabric: of a node, or of the nodes that share their NVSwitches.
 uint32_t scenario_gpus_together(const scenario *s);
 kernel_settings scenario_kernel_settings(const scenario *s);
-memory_settings scenario_memory_settings(const scenario *s);
+// Of a GPU of a stage, but for what it has in flight, which the order of its passes tells (world_memory()).
+memory_settings scenario_memory_settings(const scenario *s, const stage_table *t, uint32_t stage);

@@ -65,20 +65,37 @@ static bool check_training(scenario *s, sim_error *error)
     return check_formats(s, error);
 }
 
+// Of a GPU of the stage that has most.
+static uint64_t most_parameters(const scenario *s)
+{
+    arena *a = bind_reader_arena(s->reader);
+    const arena_mark_t mark = arena_mark(a);
+    const stages_def layers = scenario_stages(s);
+    const stage_table table = stages_build(a, &layers);
+    uint64_t most = 0;
+    for (uint32_t stage = 0; stage < table.stages; stage++) {
+        const memory_settings settings = scenario_memory_settings(s, &table, stage);
+        const uint64_t here = memory_parameters_here(&s->model, &settings);
+        if (here > most) most = here;
+    }
+    arena_release(a, mark);
+    return most;
+}
+
 // Gradients are reduced bucket by bucket; each is a collective of its own in every step.
 static bool check_buckets(const scenario *s, sim_error *error)
 {
     if (s->plan.data == 1) return true;
-    const memory_settings settings = scenario_memory_settings(s);
-    const double elements = (double)memory_parameters_here(&s->model, &settings), most = 100000;
-    const double bucket = floor((double)s->plan.bucket_bytes / settings.gradient_bytes);
+    const double element_bytes = dtype_bytes((dtype)s->training.gradient_dtype);
+    const double elements = (double)most_parameters(s), most = 100000;
+    const double bucket = floor((double)s->plan.bucket_bytes / element_bytes);
     if (elements <= most * bucket) return true;
     char bytes[32];
     units_format(UNIT_BYTES, (double)s->plan.bucket_bytes, bytes, sizeof(bytes));
     REFUSE(s->plan.bucket_bytes,
            "%.0f gradients in buckets of %s are more than the 100,000 collectives a step may have", elements,
            bytes);
-    return sim_hint(error, "bucket: %.0f B", ceil(elements / most) * settings.gradient_bytes);
+    return sim_hint(error, "bucket: %.0f B", ceil(elements / most) * element_bytes);
 }
 
 static bool check_fold(const scenario *s, sim_error *error)

@@ -76,6 +76,7 @@ void summary_build(arena *a, const summary_input *in, summary_array *out)
 {
     const scenario *s = in->world->scenario;
     const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
+    const double need_bytes = (double)world_fullest(&in->world->memory)->total_bytes;
     if (in->step_s.count == 0) {
         add_unknown(a, out, "step_time", UNIT_TIME, "s", "no step was finished", "mean length of a step");
         return;
@@ -93,10 +94,8 @@ void summary_build(arena *a, const summary_input *in, summary_array *out)
     add(a, out, "exposed_communication_share", UNIT_NONE, "1",
         share_of(in, BLAME_EXPOSED_TP, BLAME_EXPOSED_CP),
         "GPU time spent waiting for collectives that all had joined");
-    add(a, out, "memory_need", UNIT_BYTES, "B", (double)in->world->memory.total_bytes,
-        "memory of one GPU in use");
-    add(a, out, "memory_share", UNIT_NONE, "1", (double)in->world->memory.total_bytes / (double)capacity,
-        "of the GPU's capacity");
+    add(a, out, "memory_need", UNIT_BYTES, "B", need_bytes, "memory of one GPU in use");
+    add(a, out, "memory_share", UNIT_NONE, "1", need_bytes / (double)capacity, "of the GPU's capacity");
     add_unknown(a, out, "energy_per_step", UNIT_NONE, "J", "power is not modelled in this version",
                 "energy of all GPUs in a step");
     add_unknown(a, out, "cost_per_step", UNIT_NONE, "USD", "prices are not modelled in this version",

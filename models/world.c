@@ -37,8 +37,10 @@ network *world_build_network(arena *a, const scenario *s, sim *engine, const top
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
                        double memory_ratio, pass_costs *out, sim_error *error)
 {
+    const stages_def layers = scenario_stages(s);
+    const stage_table table = stages_build(a, &layers);
     const pass_settings settings = {
-        .memory = scenario_memory_settings(s),
+        .memory = scenario_memory_settings(s, &table, 0),
         .micro_batches = scenario_micro_batches(s),
         .clock_ratio = clock_ratio,
         .memory_ratio = memory_ratio,
@@ -222,7 +224,7 @@ static bool check_messages(const world *w, sim_error *error)
 static bool build(world *w, const world_options *options, sim_error *error)
 {
     const scenario *s = w->scenario;
-    if (!world_check_memory(s, &w->memory, error)) return false;
+    if (!world_check_memory(w->arena, s, &w->memory, error)) return false;
     w->fabric = world_build_fabric(w->arena, s, error);
     if (!w->fabric) return false;
     w->gpu = roofline_create(w->arena, &s->cluster.node.gpu);

@@ -5,6 +5,13 @@
 #include "models/scenario.h"
 #include "models/training/step.h"
 
+// Memory by pipeline stage: all GPUs of a stage need the same.
+typedef struct stage_memory {
+    memory_need *of_stage; // of one GPU
+    uint32_t stages;
+    uint32_t fullest; // the stage that needs most; of several the first
+} stage_memory;
+
 typedef struct world {
     arena *arena;
     const scenario *scenario;
@@ -21,7 +28,7 @@ typedef struct world {
     uint32_t cost_count;
     const pass_costs **costs_of_lane;
     program program;
-    memory_need memory; // of one GPU
+    stage_memory memory;
     step_player *player;
 } world;
 
@@ -38,8 +45,14 @@ network *world_build_network(arena *a, const scenario *s, sim *engine, const top
 // What one GPU computes and holds in a step, without a fabric: for world_create() and for `show`.
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
                        double memory_ratio, pass_costs *out, sim_error *error);
-// Refuses (exit 1) when the memory of a GPU does not suffice; need is the table by part, in both cases.
-bool world_check_memory(const scenario *s, memory_need *need, sim_error *error);
+// What the GPUs need, of a scenario that scenario_check() lets pass.
+stage_memory world_memory(arena *a, const scenario *s);
+static inline const memory_need *world_fullest(const stage_memory *m)
+{
+    return &m->of_stage[m->fullest];
+}
+// Refuses (exit 1) when the memory of a GPU does not suffice; out is the table by stage and part, in both cases.
+bool world_check_memory(arena *a, const scenario *s, stage_memory *out, sim_error *error);
 // Everything, ready for step_player_start(). Refuses what the functions above refuse, and (exit 2) steps of more operations
 // than fit into a memory, or longer than the clock can hold. *out is set from the start, so that it can be destroyed after
 // an escape of the arena; NULL once refused.

@@ -15,8 +15,10 @@ static void print_verdict(arena *a, const run_result *r)
         printf("ok: a cluster without a job: %s\n", answer_cluster(a, s));
         return;
     }
-    printf("ok: %s; %s; each GPU uses %s of %s\n", answer_job(a, s), answer_plan(a, s),
-           output_bytes(a, (double)r->memory.total_bytes),
+    const stage_memory *m = &r->memory;
+    const char *which = m->stages > 1 ? arena_format(a, "of stage %u, the fullest, ", m->fullest) : "";
+    printf("ok: %s; %s; each GPU %suses %s of %s\n", answer_job(a, s), answer_plan(a, s), which,
+           output_bytes(a, (double)world_fullest(m)->total_bytes),
            output_bytes(a, (double)s->cluster.node.gpu.memory_bytes));
     answer_warnings(a, s, "warning: ", stdout);
 }

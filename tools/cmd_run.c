@@ -97,6 +97,16 @@ static void print_blame(arena *a, const run_result *r)
     table_print(&t, "  ", stdout);
 }
 
+static void print_memory(arena *a, const run_result *r)
+{
+    const stage_memory *m = &r->memory;
+    const double need = (double)world_fullest(m)->total_bytes;
+    const double have = (double)r->scenario->cluster.node.gpu.memory_bytes;
+    const char *which = m->stages > 1 ? arena_format(a, " of stage %u, the fullest", m->fullest) : "";
+    printf("\nmemory      %s of %s of each GPU%s, %s; by part: windtunnel show memory\n",
+           output_bytes(a, need), output_bytes(a, have), which, output_percent(a, need / have));
+}
+
 static void print_summary(arena *a, const play_options *o, const run_result *r)
 {
     const scenario *s = r->scenario;
@@ -106,10 +116,7 @@ static void print_summary(arena *a, const play_options *o, const run_result *r)
     printf("\n");
     print_metrics(a, r);
     print_blame(a, r);
-    printf("\nmemory      %s of %s of each GPU, %s; by part: windtunnel show memory\n",
-           output_bytes(a, (double)r->memory.total_bytes),
-           output_bytes(a, (double)s->cluster.node.gpu.memory_bytes),
-           output_percent(a, (double)r->memory.total_bytes / (double)s->cluster.node.gpu.memory_bytes));
+    print_memory(a, r);
     answer_warnings(a, s, "warning     ", stdout);
     answer_assumptions(a, &r->assumptions, o->verbose, stdout);
     printf("played      %u step%s, %s events in %s\n", r->steps_done, r->steps_done == 1 ? "" : "s",

@@ -155,50 +155,6 @@ void answer_warnings_json(json_writer *j, arena *a, const scenario *s)
     json_close(j);
 }
 
-void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out)
-{
-    static const table_column columns[] = {
-        { "memory of a GPU", false }, { "bytes", true }, { "", true }, { "share", true }
-    };
-    const double capacity = (double)s->cluster.node.gpu.memory_bytes;
-    table t = table_make(a, columns, ARRAY_COUNT(columns));
-    for (uint32_t part = 0; part < MEMORY_PARTS; part++) {
-        table_cell(&t, "%s", memory_part_words[part]);
-        table_cell(&t, "%s", output_count(a, need->bytes[part]));
-        table_cell(&t, "%s", output_bytes(a, (double)need->bytes[part]));
-        table_cell(&t, "%s", output_percent(a, (double)need->bytes[part] / capacity));
-    }
-    table_cell(&t, "total");
-    table_cell(&t, "%s", output_count(a, need->total_bytes));
-    table_cell(&t, "%s", output_bytes(a, (double)need->total_bytes));
-    table_cell(&t, "%s", output_percent(a, (double)need->total_bytes / capacity));
-    table_cell(&t, "%s has", s->cluster.node.gpu.name);
-    table_cell(&t, "%s", output_count(a, s->cluster.node.gpu.memory_bytes));
-    table_cell(&t, "%s", output_bytes(a, capacity));
-    table_cell(&t, "%s", output_percent(a, 1.0));
-    table_print(&t, "", out);
-}
-
-void answer_memory_json(json_writer *j, const scenario *s, const memory_need *need)
-{
-    const uint64_t capacity = s->cluster.node.gpu.memory_bytes;
-    json_object(j, "memory");
-    json_object(j, "parts_bytes");
-    for (uint32_t part = 0; part < MEMORY_PARTS; part++) {
-        char key[64]; // keys without spaces are easier to ask for
-        snprintf(key, sizeof(key), "%s", memory_part_words[part]);
-        for (char *c = key; *c; c++)
-            if (*c == ' ') *c = '_';
-        json_count(j, key, need->bytes[part]);
-    }
-    json_close(j);
-    json_count(j, "total_bytes", need->total_bytes);
-    json_count(j, "capacity_bytes", capacity);
-    json_number(j, "share", (double)need->total_bytes / (double)capacity);
-    json_bool(j, "fits", need->total_bytes <= capacity);
-    json_close(j);
-}
-
 const char *answer_value(arena *a, const summary_value *v)
 {
     if (!v->known) return "unknown";

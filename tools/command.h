@@ -85,8 +85,8 @@ const char *answer_plan(arena *a, const scenario *s);
 void answer_warnings(arena *a, const scenario *s, const char *before,
                      FILE *out);                                        // a line each, behind before
 void answer_warnings_json(json_writer *j, arena *a, const scenario *s); // the member "warnings"
-void answer_memory(arena *a, const scenario *s, const memory_need *need, FILE *out); // the table by part
-void answer_memory_json(json_writer *j, const scenario *s, const memory_need *need); // the member "memory"
+void answer_memory(arena *a, const scenario *s, const stage_memory *m, FILE *out); // the table by part
+void answer_memory_json(json_writer *j, const scenario *s, const stage_memory *m); // the member "memory"
 // "1.234 ms", "41.3 %" (of unit 1), "74.51 GiB", "unknown"
 const char *answer_value(arena *a, const summary_value *v);
 void answer_summary_json(json_writer *j, const summary_array *summary); // the member "summary"

@@ -5,7 +5,7 @@ bool show_memory(const show_request *q, sim_error *error)
 {
     run_result *r = q->result;
     const scenario *s = r->scenario;
-    const bool fits = world_check_memory(s, &r->memory, error);
+    const bool fits = world_check_memory(q->arena, s, &r->memory, error);
     r->has_memory = q->options->json; // else the table is printed here, not by the refusal
     if (q->options->json && !fits) return false;
     if (q->options->json) {

@@ -293,7 +293,7 @@ bool show_plan(const show_request *q, sim_error *error)
     world *w;
     const world_options options = { 0 };
     r->has_memory = true; // for the refusal, which prints the table
-    if (!world_check_memory(r->scenario, &r->memory, error)) return false;
+    if (!world_check_memory(r->arena, r->scenario, &r->memory, error)) return false;
     const bool good = world_create(r->arena, r->scenario, &options, &w, error);
     r->world = w; // run_free() destroys it
     if (!good) return false;

@@ -2,17 +2,17 @@
 #include "models/training/in_flight.h"
 #include "sim/check.h"
 
-// Micro-batches' activations and gradients on the way at once. A stage that computes and sends in turn has one that it sends
-// and one that it receives. Interleaved schedules send beside the computing, in both directions at the same time, so that
-// every side of the stage has both (Megatron-LM: p2p_communication.py; --overlap-p2p-communication).
-static uint32_t messages(const schedule *s, uint32_t stage)
+// Activations and gradients on their way at once. A stage that computes and sends in turn sends one while it receives one.
+// Beside the passes there may be one each way, and both ways at once, on every side of the stage (Megatron-LM keeps a buffer
+// for each: p2p_communication.py).
+static uint32_t messages(const schedule *s, uint32_t stage, bool overlap)
 {
-    const uint32_t stages = s->def.stages, each_side = 2;
+    const uint32_t stages = s->def.stages, both_ways = 2;
     if (stages == 1) return 0;
-    if (s->def.kind != SCHEDULE_INTERLEAVED_1F1B) return each_side;
-    const bool has_before = stage > 0 || s->def.chunks > 1,
-               has_behind = stage + 1 < stages || s->def.chunks > 1;
-    return each_side * (has_before + has_behind);
+    if (!overlap) return both_ways;
+    const bool has_before = stage > 0 || s->def.chunks > 1;
+    const bool has_behind = stage + 1 < stages || s->def.chunks > 1;
+    return both_ways * (has_before + has_behind);
 }
 
 static void keep(memory_in_flight *now, const stage_chunk *chunk)
@@ -30,9 +30,9 @@ static void give_up(memory_in_flight *now, const stage_chunk *chunk)
     now->heads -= chunk->has_head;
 }
 
-memory_in_flight in_flight_of(const schedule *s, const stage_table *t, uint32_t stage)
+memory_in_flight in_flight_of(const schedule *s, const stage_table *t, uint32_t stage, bool overlap)
 {
-    memory_in_flight now = { 0 }, most = { .messages = messages(s, stage) };
+    memory_in_flight now = { 0 }, most = { .messages = messages(s, stage, overlap) };
     SIM_ASSERT(s->def.stages == t->stages && s->def.chunks == t->chunks);
     for (uint32_t i = 0; i < s->pass_count; i++) {
         const schedule_pass pass = schedule_pass_at(s, stage, i);

@@ -6,9 +6,9 @@
 #include "models/training/schedule.h"
 #include "models/training/stages.h"
 
-// Schedule and table must have the same stages and chunks. With p stages, m >= p micro-batches and equal chunks the first
+// Schedule and table must have the same stages and chunks. overlap: stages send and receive beside their passes. With p stages, m >= p micro-batches and equal chunks the first
 // stage keeps
 //     1F1B               L layers                        p micro-batches of L / p
 //     interleaved 1F1B   L (1 + (p - 1) / (p v))
 // Korthikanti et al. 2022, section 4.2.3.
-memory_in_flight in_flight_of(const schedule *s, const stage_table *t, uint32_t stage);
+memory_in_flight in_flight_of(const schedule *s, const stage_table *t, uint32_t stage, bool overlap);

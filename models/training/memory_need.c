@@ -170,7 +170,8 @@ static double buffer_bytes(const llm_def *m, const memory_settings *s)
     const double unit = fmax(layer, table);
     const double gradients = (double)memory_parameters_here(m, s) * s->gradient_bytes;
     const sizes z = sizes_of(m, &s->kernels);
-    double bytes = fmin((double)s->bucket_bytes, gradients) + s->in_flight.messages * z.w * z.rows * z.h;
+    const double rows = s->scattered_messages ? z.tokens / t : z.rows;
+    double bytes = fmin((double)s->bucket_bytes, gradients) + s->in_flight.messages * z.w * rows * z.h;
     if (s->sharding >= SHARDING_ZERO_2) bytes += unit * s->gradient_bytes;
     if (s->sharding >= SHARDING_ZERO_3) bytes += 2.0 * unit * s->parameter_bytes;
     return bytes;

@@ -27,6 +27,7 @@ typedef struct memory_settings {
     uint32_t layers_here; // transformer layers of this GPU's stage
     bool has_embedding, has_head;
     memory_in_flight in_flight; // models/training/in_flight.h
+    bool scattered_messages;    // a tensor-parallel group shares out what it sends to another stage
     double gradient_bytes;      // per element, accumulated gradients
     double parameter_bytes;     // per element, training copy
     uint64_t bucket_bytes;   // of gradients reduced together, held beside them: at most all of them; 0: none

@@ -16,11 +16,12 @@ static int teardown(void **state)
     return 0;
 }
 
-static memory_in_flight of(arena *a, const schedule_def *def, const stages_def *layers, uint32_t stage)
+static memory_in_flight of(arena *a, const schedule_def *def, const stages_def *layers, uint32_t stage,
+                           bool overlap)
 {
     const schedule s = schedule_build(a, def);
     const stage_table t = stages_build(a, layers);
-    return in_flight_of(&s, &t, stage);
+    return in_flight_of(&s, &t, stage, overlap);
 }
 
 struct by_hand {
@@ -36,13 +37,13 @@ static const uint32_t rising[] = { 1, 2, 3, 5 }, front_heavy[] = { 5, 1, 1, 1 };
 
 // The orders are those of test_schedule.c.
 static const struct by_hand cases[] = {
-    { "gpipe keeps all", { SCHEDULE_GPIPE, 3, 4, 1 }, 12, SPLIT_EVEN, NULL, 1, { 16, 0, 0, 2 } },
+    { "gpipe keeps all", { SCHEDULE_GPIPE, 3, 4, 1 }, 12, SPLIT_EVEN, NULL, 1, { 16, 0, 0, 4 } },
     { "gpipe, the first stage", { SCHEDULE_GPIPE, 3, 4, 1 }, 12, SPLIT_EVEN, NULL, 0, { 16, 4, 0, 2 } },
     { "gpipe, the last stage", { SCHEDULE_GPIPE, 3, 4, 1 }, 12, SPLIT_EVEN, NULL, 2, { 16, 0, 4, 2 } },
     { "1f1b, the first stage", { SCHEDULE_1F1B, 4, 7, 1 }, 24, SPLIT_EVEN, NULL, 0, { 24, 4, 0, 2 } },
-    { "1f1b, a middle stage", { SCHEDULE_1F1B, 4, 7, 1 }, 24, SPLIT_EVEN, NULL, 1, { 18, 0, 0, 2 } },
+    { "1f1b, a middle stage", { SCHEDULE_1F1B, 4, 7, 1 }, 24, SPLIT_EVEN, NULL, 1, { 18, 0, 0, 4 } },
     { "1f1b, the last stage", { SCHEDULE_1F1B, 4, 7, 1 }, 24, SPLIT_EVEN, NULL, 3, { 6, 0, 1, 2 } },
-    { "1f1b, uneven: 7 7 6 6", { SCHEDULE_1F1B, 4, 7, 1 }, 26, SPLIT_UNEVEN, NULL, 1, { 21, 0, 0, 2 } },
+    { "1f1b, uneven: 7 7 6 6", { SCHEDULE_1F1B, 4, 7, 1 }, 26, SPLIT_UNEVEN, NULL, 1, { 21, 0, 0, 4 } },
     { "1f1b, ends: 5 6 6 5", { SCHEDULE_1F1B, 4, 7, 1 }, 22, SPLIT_ENDS, NULL, 0, { 20, 4, 0, 2 } },
     { "fewer micro-batches than stages",
       { SCHEDULE_1F1B, 5, 2, 1 },
@@ -98,12 +99,14 @@ static void stages_keep_what_is_counted_by_hand(void **state)
                                     .split = c->split,
                                     .list = c->list,
                                     .list_count = c->list ? c->def.stages * c->def.chunks : 0 };
-        const memory_in_flight got = of(*state, &c->def, &layers, c->stage);
+        const memory_in_flight got = of(*state, &c->def, &layers, c->stage, true);
         print_message("%s\n", c->name);
         assert_int_equal(got.layers, c->want.layers);
         assert_int_equal(got.embeddings, c->want.embeddings);
         assert_int_equal(got.heads, c->want.heads);
         assert_int_equal(got.messages, c->want.messages);
+        const uint32_t in_turn = of(*state, &c->def, &layers, c->stage, false).messages;
+        assert_int_equal(in_turn, c->def.stages > 1 ? 2 : 0); // one out, one in
     }
 }
 
@@ -116,7 +119,8 @@ static void the_first_stage_keeps_what_is_published(void **state)
             const uint32_t each = 3, model = p * v * each;
             const schedule_kind kind = v == 1 ? SCHEDULE_1F1B : SCHEDULE_INTERLEAVED_1F1B;
             const memory_in_flight got = of(*state, &(schedule_def){ kind, p, 3 * p, v },
-                                            &(stages_def){ .layers = model, .stages = p, .chunks = v }, 0);
+                                            &(stages_def){ .layers = model, .stages = p, .chunks = v }, 0,
+                                            true);
             assert_int_equal(got.layers, v == 1 ? model : model + (p - 1) * each);
         }
 }

@@ -282,7 +282,7 @@ static void all_gpus_together_hold_the_model(void **state)
     }
 }
 
-// Between stages a message is 2 bytes for each of 8192 x 6144 elements, or an eighth of it with sequence parallel.
+// Between stages a message is 2 bytes for each of 8192 x 6144 elements, or an eighth of it when the group shares it out.
 static void messages_are_buffers(void **state)
 {
     (void)state;
@@ -290,6 +290,9 @@ static void messages_are_buffers(void **state)
     s.in_flight.messages = 4;
     s.kernels.tensor = 8;
     assert_int_equal(memory_need_of(&gpt_22b, &s).bytes[MEMORY_BUFFERS], 402653184);
+    s.scattered_messages = true;
+    assert_int_equal(memory_need_of(&gpt_22b, &s).bytes[MEMORY_BUFFERS], 50331648);
+    s.scattered_messages = false;
     s.kernels.sequence_parallel = true;
     s.bucket_bytes = 1000;
     assert_int_equal(memory_need_of(&gpt_22b, &s).bytes[MEMORY_BUFFERS], 50331648 + 1000);
@@ -368,7 +371,7 @@ static double most_GiB(const struct published_case *c)
         memory_settings s = settings(c->micro_batch, 1024, stage_layers(&table, stage), ATTENTION_UNFUSED);
         s.has_embedding = stage == 0;
         s.has_head = stage + 1 == c->stages;
-        s.in_flight = in_flight_of(&order, &table, stage);
+        s.in_flight = in_flight_of(&order, &table, stage, true);
         most = fmax(most, (double)memory_need_of(&m, &s).total_bytes / 1073741824.0);
     }
     arena_destroy(a);

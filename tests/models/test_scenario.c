@@ -275,7 +275,9 @@ static void settings_of_kernels_and_memory_are_the_scenario_s(void **state)
         NULL, 0));
     assert_true(scenario_check(&f.s, true, &f.error));
     assert_int_equal(scenario_micro_batches(&f.s), 2);
-    const memory_settings m = scenario_memory_settings(&f.s);
+    const stages_def layers = scenario_stages(&f.s);
+    const stage_table table = stages_build(f.a, &layers);
+    const memory_settings m = scenario_memory_settings(&f.s, &table, 0);
     assert_int_equal(m.kernels.micro_batch, 3);
     assert_int_equal(m.kernels.sequence_length, 96);
     assert_int_equal(m.kernels.precision, DTYPE_TF32);

@@ -81,8 +81,8 @@ static void numbers_by_hand(void **state)
     assert_value(&b, "recompute_share", 3.0 / 24, "1");
     assert_value(&b, "launch_share", 2.4 / 24, "1");
     assert_value(&b, "exposed_communication_share", 2.0 / 24, "1");
-    assert_value(&b, "memory_need", (double)b.w->memory.total_bytes, "B");
-    assert_value(&b, "memory_share", (double)b.w->memory.total_bytes / 85899345920.0, "1");
+    assert_value(&b, "memory_need", (double)world_fullest(&b.w->memory)->total_bytes, "B");
+    assert_value(&b, "memory_share", (double)world_fullest(&b.w->memory)->total_bytes / 85899345920.0, "1");
     destroy(&b);
 }
 

@@ -142,46 +142,113 @@ static void a_refusal_names_what_would_fit(void **state)
     static const struct {
         int sharding, recompute;
         uint64_t micro_batch;
-        double gradient_bytes;
+        int gradient_dtype;
         const char *want;
     } cases[] = {
-        { SHARDING_NONE, RECOMPUTE_NONE, 6, 4, NULL },
-        { SHARDING_NONE, RECOMPUTE_FULL, 6, 4, "it fits with plan.recompute: full" },
-        { SHARDING_ZERO_1, RECOMPUTE_NONE, 6, 4, "it fits with plan.sharding: zero-1" },
-        { SHARDING_ZERO_1, RECOMPUTE_FULL, 6, 4, "it fits with plan.sharding: zero-1, plan.recompute: full" },
-        { SHARDING_ZERO_1, RECOMPUTE_FULL, 1, 2,
+        { SHARDING_NONE, RECOMPUTE_NONE, 6, DTYPE_FP32, NULL },
+        { SHARDING_NONE, RECOMPUTE_FULL, 6, DTYPE_FP32, "it fits with plan.recompute: full" },
+        { SHARDING_ZERO_1, RECOMPUTE_NONE, 6, DTYPE_FP32, "it fits with plan.sharding: zero-1" },
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 6, DTYPE_FP32,
+          "it fits with plan.sharding: zero-1, plan.recompute: full" },
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 1, DTYPE_BF16,
           "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 1, "
           "training.gradient_dtype: bf16" },
         // Divisors of the replica's six sequences, the largest that fits: also beside gradients in bf16.
-        { SHARDING_ZERO_1, RECOMPUTE_FULL, 3, 4,
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 3, DTYPE_FP32,
           "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 3" },
-        { SHARDING_ZERO_1, RECOMPUTE_FULL, 3, 2,
+        { SHARDING_ZERO_1, RECOMPUTE_FULL, 3, DTYPE_BF16,
           "it fits with plan.sharding: zero-1, plan.recompute: full, training.micro_batch: 3, "
           "training.gradient_dtype: bf16" },
     };
     loaded l;
-    memory_need need;
+    stage_memory need;
     read_checked(&l, *state,
                  "cluster: { node: dgx-a100 }\nmodel: gpt3-2.7b\n"
                  "training: { global_batch: 48, micro_batch: 6 }\n");
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        memory_settings settings = scenario_memory_settings(&l.s);
-        settings.sharding = cases[i].sharding;
-        settings.recompute = cases[i].recompute;
-        settings.kernels.micro_batch = cases[i].micro_batch;
-        settings.gradient_bytes = cases[i].gradient_bytes;
-        const uint64_t bytes = memory_need_of(&l.s.model, &settings).total_bytes;
+        scenario milder = l.s;
+        milder.plan.sharding = cases[i].sharding;
+        milder.plan.recompute = cases[i].recompute;
+        milder.training.micro_batch = cases[i].micro_batch;
+        milder.training.gradient_dtype = cases[i].gradient_dtype;
+        const stage_memory enough = world_memory(l.a, &milder);
+        const uint64_t bytes = world_fullest(&enough)->total_bytes;
         char size[32], want[256];
         l.s.cluster.node.gpu.memory_bytes = bytes;
         sim_error_clear(&l.error);
-        assert_true(world_check_memory(&l.s, &need, &l.error) == !cases[i].want);
+        assert_true(world_check_memory(l.a, &l.s, &need, &l.error) == !cases[i].want);
         if (!cases[i].want) continue;
         units_format_binary_bytes((double)bytes, size, sizeof size);
         snprintf(want, sizeof want, "%s (%s)", cases[i].want, size);
         assert_int_equal(l.error.exit_code, SIM_EXIT_NO);
         assert_string_equal(l.error.hint, want);
-        assert_true(need.total_bytes > bytes);
+        assert_true(world_fullest(&need)->total_bytes > bytes);
     }
+    arena_destroy(l.a);
+}
+
+// A GPU of a stage of gpt3-2.7b on 4 stages, 8 layers each.
+static void assert_stage_needs(const scenario *s, const stage_memory *got, uint32_t stage,
+                               memory_in_flight in_flight)
+{
+    const memory_settings settings = {
+        .kernels = scenario_kernel_settings(s),
+        .recompute = s->plan.recompute,
+        .sharding = s->plan.sharding,
+        .optimizer = s->training.optimizer,
+        .data = 2,
+        .layers_here = 8,
+        .has_embedding = stage == 0,
+        .has_head = stage == 3,
+        .in_flight = in_flight,
+        .gradient_bytes = 4,
+        .parameter_bytes = 2,
+        .bucket_bytes = s->plan.bucket_bytes,
+        .reserved_bytes = s->cluster.node.gpu.reserved_bytes,
+    };
+    const memory_need want = memory_need_of(&s->model, &settings);
+    for (uint32_t part = 0; part < MEMORY_PARTS; part++)
+        assert_int_equal(got->of_stage[stage].bytes[part], want.bytes[part]);
+    assert_int_equal(got->of_stage[stage].total_bytes, want.total_bytes);
+}
+
+// Stages of 8 layers keep 4, 3, 2 and 1 micro-batches in 1f1b. Messages are beside the passes: on one side of the stages at
+// the ends, on both sides of the others.
+static void each_stage_needs_its_own(void **state)
+{
+    static const memory_in_flight want[] = {
+        { 32, 4, 0, 2 }, { 24, 0, 0, 4 }, { 16, 0, 0, 4 }, { 8, 0, 1, 2 }
+    };
+    loaded l;
+    stage_memory got;
+    read_checked(&l, *state,
+                 "cluster: { node: dgx-a100 }\nmodel: gpt3-2.7b\n"
+                 "training: { global_batch: 48, micro_batch: 2 }\n");
+    l.s.plan.pipeline = 4;
+    l.s.plan.data = 2;
+    assert_true(world_check_memory(l.a, &l.s, &got, &l.error));
+    assert_int_equal(got.stages, 4);
+    for (uint32_t stage = 0; stage < 4; stage++)
+        assert_stage_needs(&l.s, &got, stage, want[stage]);
+    assert_int_equal(got.fullest, 0);
+
+    l.s.cluster.node.gpu.memory_bytes = got.of_stage[0].total_bytes - 1;
+    assert_false(world_check_memory(l.a, &l.s, &got, &l.error));
+    char need[32], message[256];
+    units_format_binary_bytes((double)got.of_stage[0].total_bytes, need, sizeof need);
+    snprintf(message, sizeof message,
+             "the job does not fit: a GPU of stage 0 of 4 needs %s, a100-sxm-80gb has %s", need, need);
+    assert_int_equal(l.error.exit_code, SIM_EXIT_NO);
+    assert_string_equal(l.error.message, message);
+
+    // 32 (1 + 3 / 8) layers; when the first passes through chunk 0 go backward, two rounds of 4 have gone through it
+    l.s.plan.schedule = SCHEDULE_INTERLEAVED_1F1B;
+    l.s.plan.virtual_stages = 2;
+    got = world_memory(l.a, &l.s);
+    assert_stage_needs(&l.s, &got, 0, (memory_in_flight){ 44, 8, 0, 4 });
+    l.s.plan.overlap_pipeline = false;
+    got = world_memory(l.a, &l.s);
+    assert_stage_needs(&l.s, &got, 0, (memory_in_flight){ 44, 8, 0, 2 });
     arena_destroy(l.a);
 }
 
@@ -199,7 +266,7 @@ static void a_world_that_is_refused_is_none(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(paths) + 5];
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + 6];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
@@ -209,6 +276,7 @@ int main(void)
     tests[n++] = IN_SCRATCH(degraded_gpus_compute_at_their_clock);
     tests[n++] = IN_SCRATCH(ranks_run_where_they_are_placed);
     tests[n++] = IN_SCRATCH(a_refusal_names_what_would_fit);
+    tests[n++] = IN_SCRATCH(each_stage_needs_its_own);
     tests[n++] = IN_SCRATCH(a_world_that_is_refused_is_none);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);
