@@ -243,26 +243,25 @@ static void on_collective(void *owner, const step_collective *told)
     const sim_time duration = c->end_ps - c->last_arrival_ps;
     tables_write_collective(
         r->tables,
-        &(row_collective){
-            .collective_id = collective_number(r, told->step, c->tag),
-            .step = told->step,
-            .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
-            .purpose_id = tables_name(r->tables, told->name),
-            .group_kind_id = tables_name(r->tables, label),
-            .group_id = c->group,
-            .algorithm_id = tables_name(r->tables, c->kind == COLLECTIVE_SEND_RECV ? "send-recv" : "ring"),
-            .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
-            .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
-            .ranks = c->ranks,
-            .multiplicity = c->multiplicity,
-            .bytes = c->bytes,
-            .payload_bytes = c->payload_bytes,
-            .first_arrival_ps = c->first_arrival_ps,
-            .last_arrival_ps = c->last_arrival_ps,
-            .end_ps = c->end_ps,
-            .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
-            .algorithm_Bps = rate_of((double)c->bytes, duration),
-            .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
+        &(row_collective){ .collective_id = collective_number(r, told->step, c->tag),
+                           .step = told->step,
+                           .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
+                           .purpose_id = tables_name(r->tables, told->name),
+                           .group_kind_id = tables_name(r->tables, label),
+                           .group_id = c->group,
+                           .algorithm_id = tables_name(r->tables, collective_algorithm_words[c->algorithm]),
+                           .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
+                           .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
+                           .ranks = c->ranks,
+                           .multiplicity = c->multiplicity,
+                           .bytes = c->bytes,
+                           .payload_bytes = c->payload_bytes,
+                           .first_arrival_ps = c->first_arrival_ps,
+                           .last_arrival_ps = c->last_arrival_ps,
+                           .end_ps = c->end_ps,
+                           .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
+                           .algorithm_Bps = rate_of((double)c->bytes, duration),
+                           .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
 }
 
 static void on_transfer(void *owner, uint32_t step, const group_def *group, const collective_transfer *moved)

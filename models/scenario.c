@@ -10,6 +10,7 @@ static const char *const recompute_words[] = { "none", "selective", "full", NULL
 static const char *const optimizer_words[] = { "adam", "sgd", NULL };
 static const char *const attention_words[] = { "flash", "unfused", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
+static const char *const algorithm_words[] = { "auto", "ring", "nvls", NULL };
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
 #define HAS(field_) BIND_SET_FLAG(plan_def, has.field_)
@@ -117,6 +118,10 @@ static const bind_row network_binds[] = {
               BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
     BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),
               BIND_NOTE("NCCL_PROTO; auto takes the least predicted time")),
+    BIND_ENUM(
+        network_def, algorithm, "algorithm", algorithm_words, BIND_DEFAULT(0, "auto"),
+        BIND_NOTE("NCCL_ALGO; auto takes the least predicted time. nvls: all-reduces inside an NVSwitch that "
+                  "can sum (scale_up.nvls_rate); others, and all in the grain messages, run on rings")),
     BIND_PART(network_def, collectives, "collectives", "collectives", collective_terms_binds,
               .default_text = "nccl-2.30", BIND_NOTE("latency terms of the collective library")),
     BIND_END,
@@ -274,6 +279,11 @@ const char *scenario_resolved(const scenario *s, arena *a, sim_error *error)
 int scenario_forced_protocol(const scenario *s)
 {
     return s->network.protocol - 1; // "auto" comes first
+}
+
+int scenario_forced_algorithm(const scenario *s)
+{
+    return s->network.algorithm - 1; // likewise
 }
 
 uint32_t scenario_gpus(const scenario *s)

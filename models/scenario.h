@@ -60,8 +60,9 @@ typedef struct network_def {
     int engine; // network_engine
     double completion_window;
     bool bottleneck_count;
-    int grain;    // collective_grain
-    int protocol; // 0: by predicted time; else 1 + collective_protocol
+    int grain;     // collective_grain
+    int protocol;  // 0: by predicted time; else 1 + collective_protocol
+    int algorithm; // 0: by predicted time; else 1 + collective_algorithm
     collective_terms collectives;
 } network_def;
 
@@ -105,6 +106,7 @@ void scenario_warnings(const scenario *s, arena *a, text_list *out);
 // The text lives in the arena; NULL and error when memory or the temporary stream fails.
 const char *scenario_resolved(const scenario *s, arena *a, sim_error *error);
 int scenario_forced_protocol(const scenario *s);    // collective_protocol, or PROTOCOL_AUTO
+int scenario_forced_algorithm(const scenario *s);   // collective_algorithm, or ALGORITHM_AUTO
 uint32_t scenario_gpus(const scenario *s);          // of the cluster
 uint64_t scenario_micro_batches(const scenario *s); // per data-parallel rank and step
 parallel_sizes scenario_sizes(const scenario *s);

@@ -105,6 +105,30 @@ static bool check_fold(const scenario *s, sim_error *error)
            sim_hint(error, "fold: node");
 }
 
+// Forced, it must be possible on all nodes.
+static bool check_nvls(const scenario *s, sim_error *error)
+{
+    const network_def *n = &s->network;
+    if (n->grain == GRAIN_MESSAGES)
+        return REFUSE(n->algorithm, "NVLS is not modelled message by message") ||
+               sim_hint(error, "grain: streams, or algorithm: ring");
+    if (n->protocol != 0 && scenario_forced_protocol(s) != PROTOCOL_SIMPLE)
+        return REFUSE(n->algorithm, "NVLS has no protocol \"%s\"",
+                      collective_protocol_words[scenario_forced_protocol(s)]) ||
+               sim_hint(error, "protocol: simple, or algorithm: ring");
+    for (uint32_t g = 0; g < s->cluster.group_count; g++) {
+        const node_def *node = s->cluster.groups[g].node;
+        if (node->scale_up.nvls_rate_Bps > 0.0) continue;
+        return REFUSE(n->algorithm,
+                      "the links between the GPUs of node \"%s\" cannot sum (no scale_up.nvls_rate), so "
+                      "there is "
+                      "no NVLS",
+                      node->name) ||
+               sim_hint(error, "algorithm: ring");
+    }
+    return true;
+}
+
 static bool check_network(const scenario *s, sim_error *error)
 {
     const network_def *n = &s->network;
@@ -118,6 +142,7 @@ static bool check_network(const scenario *s, sim_error *error)
     if (n->engine == ENGINE_IDEAL && n->bottleneck_count)
         return REFUSE(n->bottleneck_count, "the ideal network has no bottlenecks to count") ||
                sim_hint(error, "engine: fluid");
+    if (scenario_forced_algorithm(s) == ALGORITHM_NVLS && !check_nvls(s, error)) return false;
     if (s->run.trace == TRACE_PACKETS)
         return REFUSE(s->run.trace, "trace level \"packets\" needs the packet engine, which is not modelled "
                                     "in this version") ||

@@ -131,6 +131,7 @@ static void build_player(world *w, const step_listener *listener)
             .terms = &s->network.collectives,
             .grain = (collective_grain)s->network.grain,
             .forced_protocol = scenario_forced_protocol(s),
+            .forced_algorithm = scenario_forced_algorithm(s),
             .steps = s->run.steps,
             .tokens_per_step = s->training.global_batch * s->training.sequence_length,
             .listener = *listener,
@@ -164,6 +165,11 @@ static double longest_communication_s(const world *w)
         payload_ratio = fmin(payload_ratio, terms->ring[p].payload_ratio);
         for (int class = 0; class < LINK_CLASSES; class ++)
             hop_s = fmax(hop_s, units_s_from_ps(terms->ring[p].hop_ps[class]));
+    }
+    base_s = fmax(base_s, units_s_from_ps(terms->nvls.base_ps));
+    for (gpu_id g = 0; g < topology_gpu_count(w->fabric); g++) {
+        const uint64_t rate_mBps = topology_nvls_rate_mBps(w->fabric, topology_gpu_vertex(w->fabric, g));
+        if (rate_mBps > 0) slowest_Bps = fmin(slowest_Bps, (double)rate_mBps / 1000.0);
     }
     for (link_id l = 0; l < topology_link_count(w->fabric); l++) {
         const topology_link *link = topology_link_at(w->fabric, l);

@@ -44,11 +44,21 @@ static const bind_row ring_binds[] = {
     BIND_END,
 };
 
+static const bind_row nvls_binds[] = {
+    BIND_TIME(struct nvls_terms, base_ps, "base", BIND_AT_LEAST(0), BIND_AT_MOST(1), BIND_REQUIRED,
+              BIND_NOTE("once per all-reduce: all of its latency")),
+    BIND_U32(struct nvls_terms, least_ranks, "least_ranks", BIND_REQUIRED, BIND_AT_LEAST(2),
+             BIND_AT_MOST(65536), BIND_NOTE("smaller groups stay with the ring")),
+    BIND_END,
+};
+
 const bind_row collective_terms_binds[] = {
     BIND_TEXT(collective_terms, name, "name", BIND_REQUIRED, BIND_NOTE("library and version")),
     BIND_STRUCT(collective_terms, ring, "ring", ring_binds, BIND_REQUIRED, BIND_NOTE("ring, by protocol")),
     BIND_TIME(collective_terms, send_recv_base_ps, "send_recv_base", BIND_AT_LEAST(0), BIND_AT_MOST(1),
               BIND_REQUIRED, BIND_NOTE("once per point-to-point transfer")),
+    BIND_STRUCT(collective_terms, nvls, "nvls", nvls_binds, BIND_REQUIRED,
+                BIND_NOTE("all-reduce in the NVSwitch (its rate: nvls_rate of a node's scale_up)")),
     BIND_END,
 };
 
@@ -101,7 +111,8 @@ static collective_choice choose_send_recv(const collective_terms *terms, uint32_
                                           const ring_hops *hops)
 {
     bool ll = bytes <= send_recv_ll_bytes && hops->counts[LINK_NETWORK] == 0;
-    collective_choice choice = { .protocol = ll ? PROTOCOL_LL : PROTOCOL_SIMPLE,
+    collective_choice choice = { .algorithm = ALGORITHM_SEND_RECV,
+                                 .protocol = ll ? PROTOCOL_LL : PROTOCOL_SIMPLE,
                                  .base_ps = terms->send_recv_base_ps };
     const protocol_terms *protocol = &terms->ring[choice.protocol];
     const double step_s = hop_s(protocol, hops) +
@@ -115,15 +126,9 @@ static bool considered(collective_protocol protocol, const ring_hops *hops)
     return protocol != PROTOCOL_LL128 || hops->counts[LINK_PCIE] == 0;
 }
 
-collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
-                                    uint64_t bytes, const ring_hops *hops, int forced)
+static collective_choice choose_ring(const collective_terms *terms, collective_kind kind, uint32_t ranks,
+                                     uint64_t bytes, const ring_hops *hops, int forced)
 {
-    SIM_ASSERT(ranks > 0 && kind < COLLECTIVE_KINDS && forced >= PROTOCOL_AUTO && forced < PROTOCOLS);
-    if (ranks == 1) return (collective_choice){ .protocol = PROTOCOL_SIMPLE };
-    SIM_ASSERT(hops->rate_mBps > 0);
-    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, 1, bytes, hops);
-    if (kind == COLLECTIVE_ALL_TO_ALL)
-        return choose_send_recv(terms, ranks - 1, plan_chunk_bytes(bytes, ranks, 0), hops);
     collective_choice best = { .predicted_s = INFINITY };
     for (int i = 0; i < PROTOCOLS; i++) {
         collective_protocol protocol = (collective_protocol)i;
@@ -134,5 +139,40 @@ collective_choice collective_choose(const collective_terms *terms, collective_ki
                                     .base_ps = terms->ring[i].base_ps,
                                     .predicted_s = seconds };
     }
+    return best;
+}
+
+//     T = base + S / A    A [bytes/s]: what the group's slowest member does, or its link (nvls.c)
+static void consider_nvls(const collective_terms *terms, uint32_t ranks, uint64_t bytes,
+                          const ring_hops *hops, int forced, int algorithm, collective_choice *best)
+{
+    if (hops->nvls_rate_mBps == 0 || algorithm == ALGORITHM_RING) return;
+    if (forced != PROTOCOL_AUTO && forced != PROTOCOL_SIMPLE) return;
+    const double seconds = units_s_from_ps(terms->nvls.base_ps) +
+                           (double)bytes / ((double)hops->nvls_rate_mBps / 1e3);
+    const bool better = ranks >= terms->nvls.least_ranks && seconds <= best->predicted_s;
+    if (algorithm != ALGORITHM_NVLS && !better) return;
+    *best = (collective_choice){ .algorithm = ALGORITHM_NVLS,
+                                 .protocol = PROTOCOL_SIMPLE,
+                                 .predicted_s = seconds };
+}
+
+collective_choice collective_choose(const collective_terms *terms, collective_kind kind, uint32_t ranks,
+                                    uint64_t bytes, const ring_hops *hops, int forced, int algorithm)
+{
+    SIM_ASSERT(ranks > 0 && kind < COLLECTIVE_KINDS && forced >= PROTOCOL_AUTO && forced < PROTOCOLS);
+    SIM_ASSERT(algorithm >= ALGORITHM_AUTO && algorithm <= ALGORITHM_NVLS);
+    if (ranks == 1)
+        return (collective_choice){ .algorithm = plan_usual_algorithm(kind), .protocol = PROTOCOL_SIMPLE };
+    SIM_ASSERT(hops->rate_mBps > 0);
+    if (kind == COLLECTIVE_SEND_RECV) return choose_send_recv(terms, 1, bytes, hops);
+    if (kind == COLLECTIVE_ALL_TO_ALL) {
+        const uint64_t part_bytes = plan_chunk_bytes(bytes, ranks, 0);
+        collective_choice choice = choose_send_recv(terms, ranks - 1, part_bytes, hops);
+        choice.algorithm = ALGORITHM_PAIRWISE;
+        return choice;
+    }
+    collective_choice best = choose_ring(terms, kind, ranks, bytes, hops, forced);
+    if (kind == COLLECTIVE_ALL_REDUCE) consider_nvls(terms, ranks, bytes, hops, forced, algorithm, &best);
     return best;
 }

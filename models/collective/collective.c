@@ -64,6 +64,7 @@ static void finish(collectives *c, uint32_t i)
     collective_result result = { .tag = own->tag,
                                  .kind = s->key.kind,
                                  .group = s->key.group,
+                                 .algorithm = s->choice.algorithm,
                                  .protocol = s->choice.protocol,
                                  .grain = c->options.grain,
                                  .ranks = g->def.count,

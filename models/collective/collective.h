@@ -38,6 +38,7 @@ typedef struct collective_result { // what the owner is told, and what the trace
     uint32_t tag;
     collective_kind kind;
     group_id group;
+    collective_algorithm algorithm;
     collective_protocol protocol;
     collective_grain grain;
     uint32_t ranks, multiplicity;
@@ -61,6 +62,7 @@ typedef void collective_moved(void *owner, const collective_transfer *transfer);
 typedef struct collectives_options {
     const collective_terms *terms; // kept, not copied
     collective_grain grain;        // what is asked for: streams or messages
+    int forced_algorithm;          // collective_algorithm, or ALGORITHM_AUTO (choose.h)
     collective_done *done;
     collective_moved *moved; // may be NULL
     void *owner;

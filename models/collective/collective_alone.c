@@ -137,6 +137,7 @@ static bool write_words(collectives *c, const shape *s)
     array_clear(&c->alone->words);
     add_word(c, s->plan);
     add_word(c, (uint64_t)s->choice.base_ps);
+    add_word(c, s->edge_cap_mBps);
     for (uint32_t e = 0; e < p->edge_count; e++) {
         add_word(c, (uint64_t)s->edges[e].latency_ps);
         add_word(c, s->edges[e].bytes);

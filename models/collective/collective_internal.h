@@ -27,8 +27,9 @@ typedef struct shape {
     network_edge *edges;
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
-    // All-to-all: what one pair gets of the port that all pairs of its rank share, one after another; else 0.
-    uint64_t pair_rate_mBps;
+    // What an edge moves at most, or 0. All-to-all: what one pair gets of the port that all pairs of its rank share, one
+    // after another; NVLS: what the copy loops of a GPU do.
+    uint64_t edge_cap_mBps;
     uint32_t requests; // that one instance asks of the network
     uint32_t prepared; // of the network: its stream; NO_ID until the first is started
     sim_time alone_ps; // ALONE_UNKNOWN: nobody has asked

@@ -79,20 +79,68 @@ static uint64_t pair_rate_mBps(const collectives *c, const shape *s, const plan 
     return rate_mBps > 0 ? (uint64_t)rate_mBps : 1;
 }
 
-static void fill_shape(collectives *c, shape *s)
+// Of the buffer of an all-reduce in the NVSwitch: what the slowest member does, but not more than a link carries
+// (n + 1) / n of it. 0: not all members are on one, or it cannot.
+static uint64_t nvls_rate_mBps(const collectives *c, const shape *s, const plan *p)
+{
+    const group_def *g = &c->groups.items[s->key.group].def;
+    const topology *t = network_topology(c->network);
+    uint64_t rate_mBps = UINT64_MAX;
+    if (c->options.grain != GRAIN_STREAMS || g->count == 1) return 0;
+    for (uint32_t m = 0; m < g->count; m++) {
+        if (topology_domain_of(t, g->members[m]) != topology_domain_of(t, g->members[0])) return 0;
+        const uint64_t own_mBps = topology_nvls_rate_mBps(t, g->members[m]);
+        if (own_mBps < rate_mBps) rate_mBps = own_mBps;
+    }
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        const unsigned __int128 link_mBps = path_of(c, &s->edges[e]).rate_mBps;
+        const uint64_t carried_mBps = (uint64_t)(link_mBps * g->count / (g->count + 1));
+        if (carried_mBps < rate_mBps) rate_mBps = carried_mBps;
+    }
+    return rate_mBps;
+}
+
+// The plan on the endpoints of the group.
+static const plan *lay_plan(collectives *c, shape *s, collective_algorithm algorithm)
 {
     const group *g = &c->groups.items[s->key.group];
-    s->plan = plan_cache_find(c->plans, s->key.kind, g->rings, s->key.bytes);
+    s->plan = plan_cache_find(c->plans, s->key.kind, algorithm, g->rings, s->key.bytes);
     const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
     SIM_ASSERT(p->ranks == g->def.count);
     s->edges = arena_array(c->arena, network_edge, p->edge_count);
     for (uint32_t e = 0; e < p->edge_count; e++)
         s->edges[e] = (network_edge){ .from = g->def.members[p->edges[e].from],
                                       .to = g->def.members[p->edges[e].to] };
+    return p;
+}
+
+// The library's latency of an NVLS all-reduce is that of its one step, from end to end.
+static sim_time nvls_latency_ps(const collectives *c, const shape *s, const plan *p)
+{
+    sim_time latency_ps = c->options.terms->nvls.base_ps;
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        const sim_time delay_ps = path_of(c, &s->edges[e]).delay_ps;
+        if (delay_ps > latency_ps) latency_ps = delay_ps;
+    }
+    return latency_ps;
+}
+
+// (n + 1) / n of the rate of the buffer.
+static uint64_t nvls_cap_mBps(const plan *p, uint64_t rate_mBps)
+{
+    return (uint64_t)((unsigned __int128)rate_mBps * (p->ranks + 1) / p->ranks);
+}
+
+static void fill_shape(collectives *c, shape *s)
+{
+    const plan *p = lay_plan(c, s, plan_usual_algorithm(s->key.kind));
     ring_hops hops = hops_of(c, s, p);
+    if (p->kind == COLLECTIVE_ALL_REDUCE) hops.nvls_rate_mBps = nvls_rate_mBps(c, s, p);
     s->choice = collective_choose(c->options.terms, p->kind, p->ranks, p->bytes, &hops,
-                                  s->key.forced_protocol);
-    const sim_time step_ps = step_latency_ps(c, s, p);
+                                  s->key.forced_protocol, c->options.forced_algorithm);
+    const bool nvls = s->choice.algorithm == ALGORITHM_NVLS;
+    if (nvls) p = lay_plan(c, s, ALGORITHM_NVLS);
+    const sim_time step_ps = nvls ? nvls_latency_ps(c, s, p) : step_latency_ps(c, s, p);
     const sim_time times = c->options.grain == GRAIN_STREAMS ? p->steps : 1;
     for (uint32_t e = 0; e < p->edge_count; e++) {
         network_edge *edge = &s->edges[e];
@@ -103,7 +151,8 @@ static void fill_shape(collectives *c, shape *s)
     s->least_rings = UINT32_MAX;
     for (uint32_t e = 0; e < p->edge_count; e++)
         if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
-    if (p->kind == COLLECTIVE_ALL_TO_ALL) s->pair_rate_mBps = pair_rate_mBps(c, s, p);
+    if (p->kind == COLLECTIVE_ALL_TO_ALL) s->edge_cap_mBps = pair_rate_mBps(c, s, p);
+    if (nvls) s->edge_cap_mBps = nvls_cap_mBps(p, hops.nvls_rate_mBps);
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
     s->requests = c->options.grain == GRAIN_STREAMS ? p->steps > 0 : shape_plan(c, s)->transfer_count;
@@ -161,13 +210,13 @@ network_request shape_transfer(const collectives *c, const shape *s, uint32_t t,
 // On the ideal network the pairs of an all-to-all would not share their ports, but for the cap. On others they do.
 network_request shape_stream(const collectives *c, const shape *s)
 {
-    const bool ideal = network_engine_of(c->network) == ENGINE_IDEAL;
+    const bool free = s->key.kind == COLLECTIVE_ALL_TO_ALL && network_engine_of(c->network) != ENGINE_IDEAL;
     const plan *p = &shape_plan(c, s)->plan;
     return (network_request){ .edges = s->edges,
                               .edge_count = p->edge_count,
                               .latency_ps = s->choice.base_ps,
                               .delay_crossings = p->steps,
-                              .rate_cap_mBps = ideal ? s->pair_rate_mBps : 0,
+                              .rate_cap_mBps = free ? 0 : s->edge_cap_mBps,
                               .weight = 1,
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
@@ -185,8 +234,8 @@ static double edge_time_s(const collectives *c, const shape *s, const plan *p, u
 {
     const path_facts path = path_of(c, &s->edges[e]);
     if (c->options.grain == GRAIN_STREAMS) {
-        const bool capped = s->pair_rate_mBps > 0 && s->pair_rate_mBps < path.rate_mBps;
-        sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, capped ? s->pair_rate_mBps : path.rate_mBps);
+        const bool capped = s->edge_cap_mBps > 0 && s->edge_cap_mBps < path.rate_mBps;
+        sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, capped ? s->edge_cap_mBps : path.rate_mBps);
         return units_s_from_ps(s->edges[e].latency_ps + p->steps * path.delay_ps + wire_ps);
     }
     uint64_t largest = protocol_wire_bytes(terms_of(c, s),

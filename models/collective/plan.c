@@ -10,6 +10,7 @@
 
 const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather", "send-recv",
                                               "broadcast",  "all-to-all",     NULL };
+const char *const collective_algorithm_words[] = { "ring", "nvls", "send-recv", "pairwise", NULL };
 const char *const collective_grain_words[] = { "streams", "messages", NULL };
 
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk)
@@ -26,19 +27,31 @@ uint64_t plan_payload_bytes(const plan *p)
     return sum;
 }
 
-void plan_build(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
-                plan *out)
+collective_algorithm plan_usual_algorithm(collective_kind kind)
 {
-    switch (kind) {
-    case COLLECTIVE_ALL_REDUCE:
-    case COLLECTIVE_REDUCE_SCATTER:
-    case COLLECTIVE_ALL_GATHER: plan_ring(a, kind, rings, bytes, grain, out); return;
-    case COLLECTIVE_SEND_RECV: plan_send_recv(a, bytes, grain, out); return;
-    case COLLECTIVE_BROADCAST: plan_broadcast(a, rings, bytes, grain, out); return;
-    case COLLECTIVE_ALL_TO_ALL: plan_all_to_all(a, rings->ranks, bytes, grain, out); return;
-    case COLLECTIVE_KINDS: break;
-    }
     SIM_ASSERT(kind < COLLECTIVE_KINDS);
+    if (kind == COLLECTIVE_SEND_RECV) return ALGORITHM_SEND_RECV;
+    return kind == COLLECTIVE_ALL_TO_ALL ? ALGORITHM_PAIRWISE : ALGORITHM_RING;
+}
+
+void plan_build(arena *a, collective_kind kind, collective_algorithm algorithm, const ring_set *rings,
+                uint64_t bytes, collective_grain grain, plan *out)
+{
+    SIM_ASSERT(algorithm == plan_usual_algorithm(kind) ||
+               (algorithm == ALGORITHM_NVLS && kind == COLLECTIVE_ALL_REDUCE && grain == GRAIN_STREAMS));
+    switch (algorithm) {
+    case ALGORITHM_RING:
+        if (kind == COLLECTIVE_BROADCAST)
+            plan_broadcast(a, rings, bytes, grain, out);
+        else
+            plan_ring(a, kind, rings, bytes, grain, out);
+        return;
+    case ALGORITHM_NVLS: plan_nvls(a, rings->ranks, bytes, out); return;
+    case ALGORITHM_SEND_RECV: plan_send_recv(a, bytes, grain, out); return;
+    case ALGORITHM_PAIRWISE: plan_all_to_all(a, rings->ranks, bytes, grain, out); return;
+    case ALGORITHMS: break;
+    }
+    SIM_ASSERT(algorithm < ALGORITHMS);
 }
 
 uint64_t plan_message_count(collective_kind kind, const ring_set *rings, uint64_t bytes)

@@ -22,6 +22,16 @@ typedef enum collective_kind {
 } collective_kind;
 extern const char *const collective_kind_words[]; // "all-reduce", "reduce-scatter", ...; ends with NULL
 
+typedef enum collective_algorithm {
+    ALGORITHM_RING, // broadcasts go along rings as well
+    ALGORITHM_NVLS, // all-reduce inside an NVSwitch, as streams only
+    ALGORITHM_SEND_RECV,
+    ALGORITHM_PAIRWISE,
+    ALGORITHMS
+} collective_algorithm;
+extern const char
+    *const collective_algorithm_words[]; // "ring", "nvls", "send-recv", "pairwise"; ends with NULL
+
 typedef enum collective_grain { GRAIN_STREAMS, GRAIN_MESSAGES } collective_grain;
 extern const char *const collective_grain_words[]; // "streams", "messages"; ends with NULL
 
@@ -77,9 +87,12 @@ uint64_t plan_broadcast_messages(const ring_set *rings, uint64_t bytes);
 // all_to_all.c. bytes: the buffer of one rank, with a part for each rank, the first ones a byte larger.
 void plan_all_to_all(arena *a, uint32_t ranks, uint64_t bytes, collective_grain grain, plan *out);
 uint64_t plan_all_to_all_messages(uint32_t ranks);
-// Whichever the kind is.
-void plan_build(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
-                plan *out);
+// nvls.c. An all-reduce in the NVSwitch, in the grain of streams.
+void plan_nvls(arena *a, uint32_t ranks, uint64_t bytes, plan *out);
+// Whichever kind and algorithm are.
+void plan_build(arena *a, collective_kind kind, collective_algorithm algorithm, const ring_set *rings,
+                uint64_t bytes, collective_grain grain, plan *out);
+collective_algorithm plan_usual_algorithm(collective_kind kind); // the one that there always is
 uint64_t plan_message_count(collective_kind kind, const ring_set *rings, uint64_t bytes);
 
 // Even shares; the first ones get the remainder, a byte each. The shares of all chunks add up to bytes.
@@ -94,7 +107,8 @@ bool plan_is_valid(arena *scratch, const plan *p);
 // R rings without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nRB)), others half of it.
 double ring_time_s(collective_kind kind, uint32_t ranks, uint32_t rings, double bytes, double alpha_s,
                    double rate_Bps);
-// Likewise (broadcast.c, all_to_all.c).
+// Likewise (broadcast.c, all_to_all.c, nvls.c).
 double broadcast_time_s(uint32_t ranks, uint32_t rings, double bytes, collective_grain grain, double alpha_s,
                         double rate_Bps);
 double all_to_all_time_s(uint32_t ranks, double bytes, double alpha_s, double rate_Bps);
+double nvls_time_s(uint32_t ranks, double bytes, double base_s, double rate_Bps, double link_Bps);

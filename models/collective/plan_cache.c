@@ -134,22 +134,25 @@ static void build_followers(arena *a, cached_plan *c)
 
 // ---- plans ----
 
-uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, uint64_t bytes)
+uint32_t plan_cache_find(plan_cache *c, collective_kind kind, collective_algorithm algorithm, uint32_t rings,
+                         uint64_t bytes)
 {
     SIM_ASSERT(rings < c->rings.count);
     const ring_set *set = &c->rings.items[rings].rings;
     if (kind == COLLECTIVE_SEND_RECV) rings = NO_ID;
-    uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60;
+    uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60 ^ (uint64_t)algorithm << 57;
     uint32_t first = NO_ID;
     map_get(c->by_key, key, &first);
     for (uint32_t i = first; i != NO_ID; i = c->plans.items[i].next) {
         const cached_plan *p = &c->plans.items[i];
-        if (p->plan.kind == kind && p->rings == rings && p->plan.bytes == bytes) return i;
+        if (p->plan.kind == kind && p->algorithm == algorithm && p->rings == rings && p->plan.bytes == bytes)
+            return i;
     }
     cached_plan *made = array_push(&c->plans, c->arena);
+    made->algorithm = algorithm;
     made->rings = rings;
     made->next = first;
-    plan_build(c->arena, kind, set, bytes, c->grain, &made->plan);
+    plan_build(c->arena, kind, algorithm, set, bytes, c->grain, &made->plan);
     if (made->plan.message_count > 0) build_followers(c->arena, made);
     map_set(c->by_key, key, c->plans.count - 1);
     return c->plans.count - 1;

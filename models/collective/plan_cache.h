@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/collective/plan_cache.h: plans by (kind, rings, bytes), each built once, with what playing one message by message
+// models/collective/plan_cache.h: plans by (kind, algorithm, rings, bytes), each built once, with what playing one message by message
 // needs: which messages travel together, who waits for whom, and blocks of waiting counts that are lent to instances and
 // come back. One grain per cache.
 //
@@ -19,6 +19,7 @@ typedef struct plan_state {
 
 typedef struct cached_plan {
     plan plan;
+    collective_algorithm algorithm;
     uint32_t rings;            // as plan_cache_add_rings() numbered them
     uint32_t next;             // with the same hash key, or NO_ID
     uint32_t transfer_count;   // 0 in the streams grain
@@ -36,7 +37,8 @@ uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
 const ring_set *plan_cache_rings(const plan_cache *c,
                                  uint32_t index); // valid until the next plan_cache_add_rings()
 // Builds a missing one. Send-recv is the same for all rings of two ranks.
-uint32_t plan_cache_find(plan_cache *c, collective_kind kind, uint32_t rings, uint64_t bytes);
+uint32_t plan_cache_find(plan_cache *c, collective_kind kind, collective_algorithm algorithm, uint32_t rings,
+                         uint64_t bytes);
 cached_plan *plan_cache_at(plan_cache *c, uint32_t index);  // valid until the next plan_cache_find()
 plan_state *plan_cache_lend(plan_cache *c, uint32_t index); // waits at their beginning
 void plan_cache_return(plan_cache *c, uint32_t index, plan_state *state);

@@ -13,6 +13,10 @@ const bind_row scale_up_binds[] = {
                 BIND_AT_MOST(1), BIND_NOTE("share of rate that payload gets")),
     BIND_TIME(scale_up_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0),
               BIND_AT_MOST(DELAY_MAX_S), BIND_NOTE("from GPU to GPU, of the first byte")),
+    BIND_RATE(scale_up_def, nvls_rate_Bps, "nvls_rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
+              BIND_AT_MOST(RATE_MAX_Bps),
+              BIND_NOTE("buffer per time of an all-reduce that the NVSwitches sum (NVLS: size / time, large "
+                        "sizes); 0 B/s: they cannot")),
     BIND_U32(scale_up_def, domain_nodes, "domain_nodes", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_AT_MOST(4096),
              BIND_NOTE("nodes that follow one another and share the NVSwitches: trays of a rack")),
@@ -102,6 +106,9 @@ static bool check_scale_up(const node_def *node, const bind_reader *r, sim_error
                sim_hint(error, "scale_up.rate: of one GPU, per direction, such as 450 GB/s");
     if (s->domain_nodes > 1 && s->kind != SCALE_UP_NVSWITCH)
         return REFUSE(s->domain_nodes, "only NVSwitches are shared by several nodes (domain_nodes)") ||
+               sim_hint(error, "scale_up.kind: nvswitch");
+    if (s->nvls_rate_Bps > 0.0 && s->kind != SCALE_UP_NVSWITCH)
+        return REFUSE(s->nvls_rate_Bps, "only NVSwitches sum what GPUs send (nvls_rate)") ||
                sim_hint(error, "scale_up.kind: nvswitch");
     if (s->kind == SCALE_UP_PCIE && node->pcie.given && s->delay_ps > 0)
         return REFUSE(s->delay_ps, "with a PCIe tree, the delay from GPU to GPU is that of its links") ||

@@ -365,6 +365,7 @@ step_player *step_player_create(arena *a, sim *s, network *n, const step_setting
         &(collectives_options){
             .terms = settings->terms,
             .grain = settings->grain,
+            .forced_algorithm = settings->forced_algorithm,
             .done = on_collective_done,
             .moved = settings->listener.on_transfer ? on_collective_moved : NULL,
             .owner = p,

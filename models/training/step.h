@@ -49,7 +49,8 @@ typedef struct step_settings {
     const pass_costs *const *costs_of_lane;
     const collective_terms *terms;
     collective_grain grain;
-    int forced_protocol; // collective_protocol, or PROTOCOL_AUTO
+    int forced_protocol;  // collective_protocol, or PROTOCOL_AUTO
+    int forced_algorithm; // collective_algorithm, or ALGORITHM_AUTO
     uint32_t steps;
     uint64_t tokens_per_step;
     step_listener listener;

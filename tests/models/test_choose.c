@@ -15,6 +15,10 @@ static const ring_hops nodes = { .rate_mBps = UINT64_C(386400000000000),
 static const ring_hops hosts = { .rate_mBps = UINT64_C(48300000000000),
                                  .counts = { [LINK_PCIE] = 6, [LINK_NETWORK] = 2 } };
 
+static const ring_hops nvls = { .rate_mBps = UINT64_C(431700000000000),
+                                .counts = { [LINK_NVLINK] = 8 },
+                                .nvls_rate_mBps = UINT64_C(277300000000000) };
+
 struct choice_case {
     const char *name;
     collective_kind kind;
@@ -58,6 +62,13 @@ static const struct choice_case choices[] = {
     { "no LL128 where a hop is PCIe", COLLECTIVE_ALL_GATHER, 8, 5000000, &hosts, PROTOCOL_AUTO,
       PROTOCOL_SIMPLE, 1.5344821014492754e-4 },
     // 5.303e-6 + 3.407e-6 + 9173641 / 431.7e9
+    // 24.907e-6 + 2.9e7 / 277.3e9, where LL128 would take 166.1 us
+    { "middle, in an NVSwitch that sums", COLLECTIVE_ALL_REDUCE, 8, 29000000, &nvls, PROTOCOL_AUTO,
+      PROTOCOL_SIMPLE, 1.2948687737910928e-4 },
+    { "small, in an NVSwitch that sums: LL", COLLECTIVE_ALL_REDUCE, 8, 65537, &nvls, PROTOCOL_AUTO,
+      PROTOCOL_LL, 1.5642340050961314e-05 },
+    { "an all-gather in an NVSwitch that sums", COLLECTIVE_ALL_GATHER, 5, 1337000000, &nvls, PROTOCOL_AUTO,
+      PROTOCOL_SIMPLE, 2.4996935137827194e-3 },
     { "send-recv in a node", COLLECTIVE_SEND_RECV, 2, 9173641, &nvlink, PROTOCOL_AUTO, PROTOCOL_SIMPLE,
       2.9960037062775074e-05 },
     // 5.303e-6 + 0.607e-6 + 16384 / (431.7e9 / 2)
@@ -76,10 +87,13 @@ static const struct choice_case choices[] = {
 static void choice_is_as_by_hand(void **state)
 {
     const struct choice_case *c = *state;
-    collective_choice got = collective_choose(&test_terms, c->kind, c->ranks, c->bytes, c->hops, c->forced);
+    collective_choice got = collective_choose(&test_terms, c->kind, c->ranks, c->bytes, c->hops, c->forced,
+                                              ALGORITHM_AUTO);
     assert_int_equal(got.protocol, c->want);
     assert_near(got.predicted_s, c->want_s, 1e-9);
-    sim_time base_ps = test_terms.ring[c->want].base_ps;
+    const bool in_switch = c->kind == COLLECTIVE_ALL_REDUCE && c->hops == &nvls && c->want == PROTOCOL_SIMPLE;
+    assert_int_equal(got.algorithm, in_switch ? ALGORITHM_NVLS : plan_usual_algorithm(c->kind));
+    sim_time base_ps = in_switch ? 0 : test_terms.ring[c->want].base_ps; // the latency is that of its step
     if (c->kind == COLLECTIVE_SEND_RECV) base_ps = test_terms.send_recv_base_ps;
     assert_int_equal(got.base_ps, c->ranks == 1 ? 0 : base_ps);
 }
@@ -90,13 +104,13 @@ static void ties_go_to_the_later(void **state)
     collective_terms equal = { .name = "equal" };
     for (int i = 0; i < PROTOCOLS; i++)
         equal.ring[i] = test_terms.ring[PROTOCOL_LL];
-    collective_choice got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink,
-                                              PROTOCOL_AUTO);
+    collective_choice got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO,
+                                              ALGORITHM_AUTO);
     assert_int_equal(got.protocol, PROTOCOL_SIMPLE);
     equal.ring[PROTOCOL_SIMPLE].base_ps++;
-    got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO);
+    got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &nvlink, PROTOCOL_AUTO, ALGORITHM_AUTO);
     assert_int_equal(got.protocol, PROTOCOL_LL128);
-    got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &pcie, PROTOCOL_AUTO);
+    got = collective_choose(&equal, COLLECTIVE_ALL_GATHER, 5, 70001, &pcie, PROTOCOL_AUTO, ALGORITHM_AUTO);
     assert_int_equal(got.protocol, PROTOCOL_LL);
 }
 
@@ -131,6 +145,7 @@ static bool read_terms(arena *a, const char *yaml, collective_terms *out, sim_er
 
 static const char terms_yaml[] =
     "name: test\n"
+    "nvls: { base: 24.907 us, least_ranks: 5 }\n"
     "send_recv_base: 5.303 us\n"
     "ring:\n"
     "  ll: { base: 6.613 us, nvlink: 607 ns, pcie: 1013 ns, network: 2711 ns, payload_ratio: 0.5 }\n"
@@ -147,6 +162,8 @@ static void keys_fill_their_fields(void **state)
     collective_terms got;
     if (!read_terms(a, terms_yaml, &got, &error)) fail_msg("%s", error.message);
     assert_string_equal(got.name, "test");
+    assert_int_equal(got.nvls.base_ps, test_terms.nvls.base_ps);
+    assert_int_equal(got.nvls.least_ranks, test_terms.nvls.least_ranks);
     assert_int_equal(got.send_recv_base_ps, test_terms.send_recv_base_ps);
     for (int i = 0; i < PROTOCOLS; i++) {
         assert_int_equal(got.ring[i].base_ps, test_terms.ring[i].base_ps);

@@ -387,11 +387,11 @@ static const struct refusal refusals[] = {
       "windtunnel: error: cannot create \"none/run.db\": No such file or directory\n" },
     { "more steps than the clock holds", TINY, "run.steps=1000000000,training.global_batch=600", "run.db",
       SIM_EXIT_INPUT,
-      "--set:1:5: error: 1000000000 steps of up to 580.9 ms are more than the 53 days that the clock of a "
+      "--set:1:5: error: 1000000000 steps of up to 581.0 ms are more than the 53 days that the clock of a "
       "step simulation may run\n"
       "    1 | run.steps=1000000000\n"
       "      |     ^\n"
-      "  hint: steps: 7938972\n" },
+      "  hint: steps: 7937620\n" },
     { "rates that no clock holds", TINY,
       "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.001 B/s } }", "run.db", SIM_EXIT_INPUT,
       "s.yaml:6:8: error: 2 steps of up to 21710 d are more than the 53 days that the clock of a step "

@@ -118,6 +118,23 @@ static const struct refusal refusals[] = {
       "    2 | network: { engine: ideal, bottleneck_count: true }\n"
       "      |                           ^\n"
       "  hint: engine: fluid\n" },
+    { "sums of messages", NODE "network: { algorithm: nvls, grain: messages }\n",
+      "s.yaml:2:12: error: NVLS is not modelled message by message\n"
+      "    2 | network: { algorithm: nvls, grain: messages }\n"
+      "      |            ^\n"
+      "  hint: grain: streams, or algorithm: ring\n" },
+    { "sums with flags", NODE "network: { protocol: ll128, algorithm: nvls }\n",
+      "s.yaml:2:29: error: NVLS has no protocol \"ll128\"\n"
+      "    2 | network: { protocol: ll128, algorithm: nvls }\n"
+      "      |                             ^\n"
+      "  hint: protocol: simple, or algorithm: ring\n" },
+    { "sums in switches that cannot", "cluster: { node: dgx-a100 }\nnetwork: { algorithm: nvls }\n",
+      "s.yaml:2:12: error: the links between the GPUs of node \"dgx-a100\" cannot sum (no "
+      "scale_up.nvls_rate), so "
+      "there is no NVLS\n"
+      "    2 | network: { algorithm: nvls }\n"
+      "      |            ^\n"
+      "  hint: algorithm: ring\n" },
     { "a level that is not built yet", NODE "run: { trace: packets }\n",
       "s.yaml:2:8: error: trace level \"packets\" needs the packet engine, which is not modelled in this "
       "version\n"
@@ -429,7 +446,7 @@ static void a_set_is_refused_where_it_stands(void **state)
     arena_destroy(f.a);
 }
 
-// The words of a protocol are "auto" and those of the library, in its order.
+// The words of a protocol, and of an algorithm, are "auto" and those of the library, in its order.
 static void protocols_are_those_of_the_library(void **state)
 {
     for (int i = PROTOCOL_AUTO; i < PROTOCOLS; i++) {
@@ -440,6 +457,17 @@ static void protocols_are_those_of_the_library(void **state)
         loaded f;
         assert_true(loaded_read(&f, *state, NODE, sets, 1));
         assert_int_equal(f.s.network.protocol - 1, i);
+        arena_destroy(f.a);
+    }
+    for (int i = ALGORITHM_AUTO; i <= ALGORITHM_NVLS; i++) {
+        char set[64];
+        snprintf(set, sizeof set, "network.algorithm=%s",
+                 i == ALGORITHM_AUTO ? "auto" : collective_algorithm_words[i]);
+        const char *const sets[] = { set };
+        loaded f;
+        assert_true(loaded_read(&f, *state, "cluster: { node: dgx-h100 }\n", sets, 1));
+        assert_true(scenario_check(&f.s, false, &f.error));
+        assert_int_equal(scenario_forced_algorithm(&f.s), i);
         arena_destroy(f.a);
     }
 }

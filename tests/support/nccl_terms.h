@@ -21,4 +21,5 @@ static const collective_terms test_terms = {
                                                 [LINK_NETWORK] = 14011000 },
                                     .payload_ratio = 1 } },
     .send_recv_base_ps = 5303000,
+    .nvls = { .base_ps = 24907000, .least_ranks = 5 },
 };

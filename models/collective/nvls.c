@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// NVLS: an all-reduce whose sums the NVSwitch makes. Rank r asks the switch for the sum of share r, for which the switch reads
+// that share from every rank, and sends the sum back once, to be copied to all. So each rank's link carries out of it the
+// whole buffer and one share, and as much into it, where a ring carries nearly two buffers:
+//     b = S (n + 1) / n     S [bytes]: the buffer of a rank   n [ranks]   b [bytes]: each way
+// It is played as n edges in a circle, each with b bytes: every link between a GPU and its NVSwitch then carries what NVLS puts
+// on it. Alone
+//     T = base + max(S / A, b / B)    T, base [s]   A [bytes/s]: of buffer, as measured   B [bytes/s]: of a link
+// A is of the GPUs' copy loops, not of the links (channels x rate of one, FINDINGS on NCCL: 16 x 17.95 GB/s on Hopper); base is
+// the whole latency. Middle sizes come out up to a fifth too fast: loops of 8 chunks, which start one after another, are left
+// out.
+#include "models/collective/plan.h"
+#include "sim/check.h"
+
+void plan_nvls(arena *a, uint32_t ranks, uint64_t bytes, plan *out)
+{
+    SIM_ASSERT(ranks > 1 && bytes <= UINT64_MAX / 4);
+    *out = (plan){ .kind = COLLECTIVE_ALL_REDUCE,
+                   .ranks = ranks,
+                   .rings = 1,
+                   .chunks = ranks,
+                   .steps = 1,
+                   .bytes = bytes,
+                   .edge_count = ranks };
+    out->edges = arena_array(a, plan_edge, ranks);
+    for (uint32_t r = 0; r < ranks; r++)
+        out->edges[r] = (plan_edge){
+            .from = r, .to = (r + 1) % ranks, .rings = 1, .bytes = bytes + plan_chunk_bytes(bytes, ranks, r)
+        };
+}
+
+double nvls_time_s(uint32_t ranks, double bytes, double base_s, double rate_Bps, double link_Bps)
+{
+    SIM_ASSERT(ranks > 1 && rate_Bps > 0 && link_Bps > 0);
+    const double loops_s = bytes / rate_Bps, wire_s = bytes * (ranks + 1.0) / (ranks * link_Bps);
+    return base_s + (loops_s > wire_s ? loops_s : wire_s);
+}
