@@ -138,9 +138,10 @@ static void counting_leaves_what_playing_leaves(void **state)
     (void)state;
     for (int engine = ENGINE_IDEAL; engine <= ENGINE_FLUID; engine++)
         for (int grain = GRAIN_STREAMS; grain <= GRAIN_MESSAGES; grain++) {
-            bench played = bench_create(engine), counted = bench_create(engine);
-            add_player(&played, grain);
-            add_player(&counted, grain);
+            bench played = bench_create((network_engine)engine),
+                  counted = bench_create((network_engine)engine);
+            add_player(&played, (collective_grain)grain);
+            add_player(&counted, (collective_grain)grain);
             for (size_t g = 0; g < ARRAY_COUNT(groups); g++) {
                 const group_id id = add_group(&played, &groups[g]);
                 assert_int_equal(add_group(&counted, &groups[g]), id);

@@ -419,8 +419,8 @@ static void ends_are_those_of_reference(void **state)
 
 // ---- prepared requests
 
-// One stream of two edges after another, every 7 us, 300 in all, while a link fails, is slow and returns, and routing follows
-// 5 us later: with each request made anew, or prepared once for all.
+// One stream of two edges after another, every 7 us, 300 in all, while links fail, are slow and return, and routing follows
+// 5 us later (adaptive routing at once): with each request made anew, or prepared once for all.
 static bench *streams_while_links_change(bool prepared, uint32_t adaptive_ppm)
 {
     const fabric_policy policy = { .routing = adaptive_ppm > 0 ? ROUTING_ADAPTIVE : ROUTING_STATIC,
@@ -441,6 +441,8 @@ static bench *streams_while_links_change(bool prepared, uint32_t adaptive_ppm)
     change_link(b, 600000000, "leaf 0 > spine 0", 310);
     change_link(b, 900000000, "leaf 0 > spine 0", 1000);
     change_link(b, 1200000000, "spine 1 > leaf 1", 0);
+    change_link(b, 1400000000, "leaf 0 > spine 0", 0); // now nothing leads there
+    change_link(b, 1500000000, "leaf 0 > spine 0", 1000);
     for (uint32_t i = 0; i < 300; i++) {
         run_until(b, (sim_time)i * 7000000);
         request.tag = i;
