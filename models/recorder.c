@@ -10,7 +10,10 @@ struct recorder {
     const world *world;
     part_bases parts;
     uint64_t spans, transfers;
-    uint64_t *link_bytes; // per link, at the end of the step before
+    uint32_t kernels;
+    uint64_t *link_bytes;              // per link, at the end of the step before
+    unsigned __int128 *caused_by_lane; // of all steps
+    unsigned __int128 *caused_by_link; // by place in topology_degraded_links()
     stats_running step_s;
     unsigned __int128 blame_ps[BLAME_CAUSES], gpu_time_ps;
     bool (*after_step)(void *owner);
@@ -112,24 +115,24 @@ static void describe_ranks(recorder *r)
     const lane_table *table = &w->lanes;
     for (rank_id rank = 0; rank < parallel_ranks(table->sizes); rank++) {
         const parallel_place place = parallel_place_of(table->sizes, rank);
-        tables_write_rank(r->tables, &(row_rank){ .rank_id = rank,
-                                                  .rank = rank,
-                                                  .gpu_part_id = known_int(
-                                                      r->parts.first_vertex +
-                                                      topology_gpu_vertex(w->fabric, w->gpu_of_rank[rank])),
-                                                  .lane_id = table->lane_of_rank[rank],
-                                                  .tensor = place.tensor,
-                                                  .data = place.data,
-                                                  .pipeline = place.pipeline });
+        tables_write_rank(
+            r->tables, &(row_rank){ .rank_id = rank,
+                                    .rank = rank,
+                                    .gpu_part_id = known_int(r->parts.first_vertex + w->vertex_of_rank[rank]),
+                                    .lane_id = table->lane_of_rank[rank],
+                                    .tensor = place.tensor,
+                                    .data = place.data,
+                                    .pipeline = place.pipeline });
     }
     for (lane_id l = 0; l < table->count; l++) {
         const lane_def *lane = &table->lanes[l];
+        const uint32_t stage = lane->place.pipeline;
         tables_write_lane(
             r->tables, &(row_lane){ .lane_id = l,
                                     .first_rank_id = lane->first_rank,
                                     .multiplicity = lane->multiplicity,
-                                    .stage = lane->place.pipeline,
-                                    .layers = known_int(w->scenario->model.layers),
+                                    .stage = stage,
+                                    .layers = known_int(stage_layers(&w->stages, stage)),
                                     .clock_ratio = lane->clock_ratio,
                                     .memory_ratio = lane->memory_ratio,
                                     .memory_need_bytes = known_int(memory_of_lane(w, l)),
@@ -137,33 +140,44 @@ static void describe_ranks(recorder *r)
     }
 }
 
+static void write_kernels(recorder *r, const kernel_use *uses, uint32_t count, double clock_ratio,
+                          uint64_t times)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        const kernel_use *use = &uses[k];
+        tables_write_kernel(r->tables, &(row_kernel){ .kernel_id = r->kernels++,
+                                                      .name = use->shape.name,
+                                                      .class = kernel_class_words[use->shape.class],
+                                                      .dtype = dtype_words[use->shape.type],
+                                                      .gpu = r->world->scenario->cluster.node.gpu.name,
+                                                      .batch = use->shape.batch,
+                                                      .m = use->shape.m,
+                                                      .n = use->shape.n,
+                                                      .k = use->shape.k,
+                                                      .clock_ratio = clock_ratio,
+                                                      .flop = use->shape.flop,
+                                                      .bytes = use->shape.bytes,
+                                                      .time_ps = use->cost.time_ps,
+                                                      .bound = kernel_bound_words[use->cost.bound],
+                                                      .efficiency_ratio = use->cost.efficiency,
+                                                      .launches = use->shape.launches,
+                                                      .calls_per_step = use->calls * times });
+    }
+}
+
 static void describe_kernels(recorder *r)
 {
-    const world *w = r->world;
-    uint32_t id = 0;
-    for (uint32_t c = 0; c < w->cost_count; c++) {
-        const pass_costs *costs = &w->costs[c];
-        const uint64_t ranks = world_ranks_with(w, costs);
-        for (uint32_t k = 0; k < costs->kernel_count; k++) {
-            const kernel_use *use = &costs->kernels[k];
-            tables_write_kernel(r->tables, &(row_kernel){ .kernel_id = id++,
-                                                          .name = use->shape.name,
-                                                          .class = kernel_class_words[use->shape.class],
-                                                          .dtype = dtype_words[use->shape.type],
-                                                          .gpu = w->scenario->cluster.node.gpu.name,
-                                                          .batch = use->shape.batch,
-                                                          .m = use->shape.m,
-                                                          .n = use->shape.n,
-                                                          .k = use->shape.k,
-                                                          .clock_ratio = costs->clock_ratio,
-                                                          .flop = use->shape.flop,
-                                                          .bytes = use->shape.bytes,
-                                                          .time_ps = use->cost.time_ps,
-                                                          .bound = kernel_bound_words[use->cost.bound],
-                                                          .efficiency_ratio = use->cost.efficiency,
-                                                          .launches = use->shape.launches,
-                                                          .calls_per_step = use->calls * ranks });
-        }
+    const world_costs *costs = &r->world->costs;
+    const uint64_t micro_batches = r->world->schedule.def.micro_batches;
+    for (uint32_t c = 0; c < costs->chunk_count; c++) {
+        const costed_chunk *chunk = costs->chunks[c];
+        write_kernels(r, chunk->costs.kernels, chunk->costs.kernel_count, chunk->costs.clock_ratio,
+                      chunk->users * micro_batches);
+    }
+    for (uint32_t o = 0; o < costs->optimizer_count; o++) {
+        const costed_optimizer *optimizer = costs->optimizers[o];
+        write_kernels(r, optimizer->costs.kernels, optimizer->costs.kernel_count, optimizer->clock_ratio,
+                      optimizer->users);
     }
 }
 
@@ -171,19 +185,17 @@ void recorder_describe(recorder *r, const world *w, tables *t)
 {
     r->world = w;
     r->tables = t;
+    uint32_t links;
+    topology_degraded_links(w->fabric, &links);
     r->link_bytes = arena_array(r->a, uint64_t, topology_link_count(w->fabric));
+    r->caused_by_lane = arena_array(r->a, unsigned __int128, w->lanes.count);
+    r->caused_by_link = arena_array(r->a, unsigned __int128, links);
     r->parts = recorder_write_parts(t, w->fabric, &w->scenario->cluster, w->gpus);
     describe_ranks(r);
     describe_kernels(r);
 }
 
 // ---- What happens ----
-
-// Collectives are numbered by step and meeting, so that a transfer knows its collective before that has ended.
-static uint64_t collective_number(const recorder *r, uint32_t step, uint32_t tag)
-{
-    return (uint64_t)step * step_player_meeting_count(r->world->player) + tag;
-}
 
 static void on_span(void *owner, const step_span *span)
 {
@@ -193,19 +205,20 @@ static void on_span(void *owner, const step_span *span)
         .span_id = r->spans++,
         .step = span->step,
         .lane_id = span->lane,
-        .stream_id = tables_name(r->tables, op_stream_words[span->op->stream]),
-        .kind_id = tables_name(r->tables, span->op->name),
-        .micro_batch = tables_id(span->op->micro_batch),
+        .stream_id = tables_name(r->tables, op_stream_words[span->stream]),
+        .kind_id = tables_name(r->tables, span->name),
+        .micro_batch = tables_id(span->micro_batch),
+        .chunk = tables_id(span->chunk),
         .start_ps = span->start_ps,
         .end_ps = span->end_ps,
     };
     if (w) {
-        row.launch_ps = known_int(w->launch_ps);
+        row.launch_ps = known_int(span->launch_ps);
         row.kernels = w->kernels;
         row.flop = w->flop;
         row.bytes = w->bytes;
     } else {
-        row.collective_id = known_int(collective_number(r, span->step, span->tag));
+        row.collective_id = known_int(span->collective);
         row.bytes = (double)span->bytes;
     }
     tables_write_span(r->tables, &row);
@@ -243,35 +256,37 @@ static void on_collective(void *owner, const step_collective *told)
     const sim_time duration = c->end_ps - c->last_arrival_ps;
     tables_write_collective(
         r->tables,
-        &(row_collective){ .collective_id = collective_number(r, told->step, c->tag),
-                           .step = told->step,
-                           .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
-                           .purpose_id = tables_name(r->tables, told->name),
-                           .group_kind_id = tables_name(r->tables, label),
-                           .group_id = c->group,
-                           .algorithm_id = tables_name(r->tables, collective_algorithm_words[c->algorithm]),
-                           .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
-                           .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
-                           .ranks = c->ranks,
-                           .multiplicity = c->multiplicity,
-                           .bytes = c->bytes,
-                           .payload_bytes = c->payload_bytes,
-                           .first_arrival_ps = c->first_arrival_ps,
-                           .last_arrival_ps = c->last_arrival_ps,
-                           .end_ps = c->end_ps,
-                           .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
-                           .algorithm_Bps = rate_of((double)c->bytes, duration),
-                           .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
+        &(row_collective){
+            .collective_id = told->number,
+            .step = told->step,
+            .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
+            .purpose_id = tables_name(r->tables, told->name),
+            .group_kind_id = tables_name(r->tables, label),
+            .group_id = c->group,
+            .algorithm_id = tables_name(r->tables, collective_algorithm_words[c->algorithm]),
+            .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
+            .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
+            .ranks = c->ranks,
+            .multiplicity = c->multiplicity,
+            .bytes = c->bytes,
+            .payload_bytes = c->payload_bytes,
+            .first_arrival_ps = c->first_arrival_ps,
+            .last_arrival_ps = c->last_arrival_ps,
+            .end_ps = c->end_ps,
+            .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
+            .algorithm_Bps = rate_of((double)c->bytes, duration),
+            .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
 }
 
-static void on_transfer(void *owner, uint32_t step, const group_def *group, const collective_transfer *moved)
+static void on_transfer(void *owner, uint32_t step, uint64_t collective, const group_def *group,
+                        const collective_transfer *moved)
 {
     recorder *r = owner;
     tables_write_transfer(r->tables,
                           &(row_transfer){ .transfer_id = r->transfers++,
                                            .job_id = known_int(0),
                                            .step = known_int(step),
-                                           .collective_id = known_int(collective_number(r, step, moved->tag)),
+                                           .collective_id = known_int(collective),
                                            .source_part_id = r->parts.first_vertex + moved->from,
                                            .destination_part_id = r->parts.first_vertex + moved->to,
                                            .class_id = tables_name(r->tables, group->label),
@@ -281,19 +296,58 @@ static void on_transfer(void *owner, uint32_t step, const group_def *group, cons
                                            .end_ps = moved->end_ps });
 }
 
-static void write_blame(recorder *r, const step_end *end, trace_opt_int lane, const unsigned __int128 *spent,
-                        unsigned __int128 total)
+static void write_cause(recorder *r, const step_end *end, trace_opt_int lane, int cause,
+                        trace_opt_int culprit, unsigned __int128 time, unsigned __int128 total)
+{
+    tables_write_blame(r->tables, &(row_blame){ .step = end->step,
+                                                .lane_id = lane,
+                                                .cause_id = tables_name(r->tables, blame_cause_words[cause]),
+                                                .idle = !blame_is_compute((blame_cause)cause),
+                                                .culprit_part_id = culprit,
+                                                .time_ps = (int64_t)time,
+                                                .share_ratio = (double)time / (double)total });
+}
+
+// Of all lanes together. A part that caused at least a thousandth of all GPU time has a row of its own.
+static unsigned __int128 write_culprits(recorder *r, const step_end *end, int cause, unsigned __int128 total)
+{
+    const world *w = r->world;
+    const bool waits = cause == BLAME_PEER || cause == BLAME_BUBBLE;
+    unsigned __int128 named = 0, time;
+    uint32_t links;
+    for (lane_id l = 0; waits && l < w->lanes.count; l++) {
+        time = blame_caused_by(end->accounts, l, (blame_cause)cause);
+        if (time < total / 1000 || time == 0) continue;
+        const vertex_id gpu = w->vertex_of_rank[w->lanes.lanes[l].first_rank];
+        write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_vertex + gpu), time, total);
+        named += time;
+    }
+    const link_id *slow = topology_degraded_links(w->fabric, &links);
+    for (uint32_t i = 0; i < links; i++) {
+        time = step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
+        if (time < total / 1000 || time == 0) continue;
+        write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_link + slow[i]), time,
+                    total);
+        named += time;
+    }
+    return named;
+}
+
+static void write_blame_of_all(recorder *r, const step_end *end, const unsigned __int128 *spent,
+                               unsigned __int128 total)
 {
     for (int cause = 0; cause < BLAME_CAUSES; cause++) {
-        if (!spent[cause]) continue;
-        tables_write_blame(r->tables,
-                           &(row_blame){ .step = end->step,
-                                         .lane_id = lane,
-                                         .cause_id = tables_name(r->tables, blame_cause_words[cause]),
-                                         .idle = !blame_is_compute((blame_cause)cause),
-                                         .time_ps = (int64_t)spent[cause],
-                                         .share_ratio = (double)spent[cause] / (double)total });
+        const unsigned __int128 rest = spent[cause] - write_culprits(r, end, cause, total);
+        if (rest > 0) write_cause(r, end, (trace_opt_int){ 0 }, cause, (trace_opt_int){ 0 }, rest, total);
     }
+}
+
+static void write_blame(recorder *r, const step_end *end, lane_id lane, const unsigned __int128 *spent,
+                        unsigned __int128 total)
+{
+    for (int cause = 0; cause < BLAME_CAUSES; cause++)
+        if (spent[cause])
+            write_cause(r, end, known_int(lane), cause, (trace_opt_int){ 0 }, spent[cause], total);
 }
 
 static double compute_share(const sim_time *spent, sim_time duration)
@@ -314,7 +368,7 @@ static void write_lanes(recorder *r, const step_end *end)
         unsigned __int128 times[BLAME_CAUSES];
         for (int cause = 0; cause < BLAME_CAUSES; cause++)
             times[cause] = (unsigned __int128)spent[cause] * multiplicity;
-        write_blame(r, end, known_int(l), times, (unsigned __int128)duration * multiplicity);
+        write_blame(r, end, l, times, (unsigned __int128)duration * multiplicity);
         tables_write_gpu_sample(r->tables,
                                 &(row_gpu_sample){ .lane_id = l,
                                                    .start_ps = end->start_ps,
@@ -361,6 +415,19 @@ static void write_step(recorder *r, const step_end *end)
                                    .hfu_ratio = known_real(summary_executed_flop(r->world) / peak_flop) });
 }
 
+static void add_culprits(recorder *r, const step_end *end)
+{
+    const world *w = r->world;
+    uint32_t links;
+    const link_id *slow = topology_degraded_links(w->fabric, &links);
+    for (lane_id l = 0; l < w->lanes.count; l++)
+        r->caused_by_lane[l] += blame_caused_by(end->accounts, l, BLAME_PEER) +
+                                blame_caused_by(end->accounts, l, BLAME_BUBBLE);
+    for (uint32_t i = 0; i < links; i++)
+        for (int cause = 0; cause < BLAME_CAUSES; cause++)
+            r->caused_by_link[i] += step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
+}
+
 static bool on_step(void *owner, const step_end *end)
 {
     recorder *r = owner;
@@ -378,7 +445,8 @@ static bool on_step(void *owner, const step_end *end)
     r->gpu_time_ps += total;
     stats_add(&r->step_s, units_s_from_ps(end->end_ps - end->start_ps));
 
-    if (tables_wants(r->tables, TABLE_BLAME)) write_blame(r, end, (trace_opt_int){ 0 }, spent, total);
+    add_culprits(r, end);
+    if (tables_wants(r->tables, TABLE_BLAME)) write_blame_of_all(r, end, spent, total);
     if (tables_wants(r->tables, TABLE_GPU_SAMPLE)) write_lanes(r, end);
     if (tables_wants(r->tables, TABLE_LINK_SAMPLE)) write_links(r, end);
     if (tables_wants(r->tables, TABLE_STEP)) write_step(r, end);
@@ -416,45 +484,34 @@ void recorder_write_summary(tables *t, trace_opt_int job, const summary_array *s
 summary_input recorder_totals(const recorder *r)
 {
     return (summary_input){
-        .world = r->world, .step_s = r->step_s, .blame_ps = r->blame_ps, .gpu_time_ps = r->gpu_time_ps
+        .world = r->world,
+        .step_s = r->step_s,
+        .blame_ps = r->blame_ps,
+        .gpu_time_ps = r->gpu_time_ps,
+        .caused_by_lane = r->caused_by_lane,
+        .caused_by_link = r->caused_by_link,
     };
-}
-
-// Groups are alike: those of the first stand for all.
-static uint64_t transfers_per_step(const world *w)
-{
-    const uint64_t groups = w->lanes.count / w->scenario->plan.data;
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < w->program.collectives.count; i++) {
-        const program_collective *planned = &w->program.collectives.items[i];
-        rows += groups *
-                collective_transfer_count(
-                    step_player_collectives(w->player),
-                    &(collective_request){ .kind = planned->kind,
-                                           .group = 0,
-                                           .bytes = planned->bytes,
-                                           .forced_protocol = scenario_forced_protocol(w->scenario) });
-    }
-    return rows;
 }
 
 trace_estimate recorder_estimate(const world *w)
 {
-    const uint64_t steps = w->scenario->run.steps;
-    const uint64_t lanes = w->lanes.count, ops = w->program.ops.count;
-    const uint64_t meetings = step_player_meeting_count(w->player);
+    const uint64_t steps = w->scenario->run.steps, lanes = w->lanes.count;
+    const step_counts counts = step_player_counts(w->player);
     uint64_t kernels = 0;
-    for (uint32_t c = 0; c < w->cost_count; c++)
-        kernels += w->costs[c].kernel_count;
+    for (uint32_t c = 0; c < w->costs.chunk_count; c++)
+        kernels += w->costs.chunks[c]->costs.kernel_count;
+    for (uint32_t o = 0; o < w->costs.optimizer_count; o++)
+        kernels += w->costs.optimizers[o]->costs.kernel_count;
     trace_estimate e = { 0 };
     e.rows[TRACE_SUMMARY] = topology_node_count(w->fabric) + topology_vertex_count(w->fabric) +
                             topology_link_count(w->fabric) + parallel_ranks(w->lanes.sizes) + lanes + kernels;
-    // Causes that occur are few: compute in four kinds, launches and the exposed part of what is communicated.
-    const uint64_t causes = 7;
+    // Causes that occur are few: compute in four kinds, launches, bubble, waiting for peers and for the pipeline, and the exposed
+    // part of what is communicated.
+    const uint64_t causes = 10;
     e.rows[TRACE_STEPS] = e.rows[TRACE_SUMMARY] +
                           steps * (1 + causes + lanes * (1 + causes) + topology_link_count(w->fabric));
-    e.rows[TRACE_SPANS] = e.rows[TRACE_STEPS] + steps * (lanes * ops + meetings);
-    e.rows[TRACE_TRANSFERS] = e.rows[TRACE_SPANS] + steps * transfers_per_step(w);
+    e.rows[TRACE_SPANS] = e.rows[TRACE_STEPS] + steps * (counts.spans + counts.collectives);
+    e.rows[TRACE_TRANSFERS] = e.rows[TRACE_SPANS] + steps * counts.transfers;
     e.rows[TRACE_PACKETS] = e.rows[TRACE_TRANSFERS];
     return e;
 }

@@ -174,8 +174,7 @@ bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
     const bool has_job = s->has_model || s->training.given || s->plan.given;
     if (!has_job && !job_wanted) return true;
     return check_job_is_there(s, error) && scenario_check_sizes(s, error) && check_training(s, error) &&
-           scenario_check_plan(s, error) && check_buckets(s, error) && check_fold(s, error) &&
-           scenario_check_played(s, error);
+           scenario_check_plan(s, error) && check_buckets(s, error) && check_fold(s, error);
 }
 
 void scenario_warnings(const scenario *s, arena *a, text_list *out)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/scenario_check.h: what scenario_check.c and scenario_check_plan.c share and nobody else includes. They speak in this
-// order: sizes, then the batch, then the rest of the plan, and last what this version does not play.
+// order: sizes, then the batch, then the rest of the plan.
 #pragma once
 #include "models/scenario.h"
 
@@ -14,5 +14,4 @@ bool scenario_hint_batches(const scenario *s, uint64_t at_once, sim_error *error
 bool scenario_check_sizes(scenario *s, sim_error *error);
 // Schedule, layers, placement, and what asks for something else; fills virtual_layers.
 bool scenario_check_plan(scenario *s, sim_error *error);
-bool scenario_check_played(const scenario *s, sim_error *error);
 void scenario_warn_of_plan(const scenario *s, arena *a, text_list *out);

@@ -205,35 +205,6 @@ bool scenario_check_plan(scenario *s, sim_error *error)
            check_sharding(s, error) && check_placement(s, error);
 }
 
-// ---- what is not played yet
-
-static bool check_tensor_is_played(const scenario *s, sim_error *error)
-{
-    if (s->plan.tensor == 1) return true;
-    return REFUSE(s->plan.tensor, "tensor parallelism is not modelled in this version") ||
-           sim_hint(error, "tensor: 1");
-}
-
-static bool check_pipeline_is_played(const scenario *s, sim_error *error)
-{
-    if (s->plan.pipeline == 1) return true;
-    return REFUSE(s->plan.pipeline, "pipeline parallelism is not modelled in this version") ||
-           sim_hint(error, "pipeline: 1");
-}
-
-static bool check_overlap_is_played(const scenario *s, sim_error *error)
-{
-    if (!s->plan.overlap_parameters) return true;
-    return REFUSE(s->plan.overlap_parameters, "overlap_parameters is not modelled in this version") ||
-           sim_hint(error, "overlap_parameters: false");
-}
-
-bool scenario_check_played(const scenario *s, sim_error *error)
-{
-    return check_tensor_is_played(s, error) && check_pipeline_is_played(s, error) &&
-           check_overlap_is_played(s, error);
-}
-
 // ---- what may not be meant
 
 static void warn_of_split(const scenario *s, arena *a, text_list *out)

@@ -22,16 +22,13 @@ static void add_unknown(arena *a, summary_array *out, const char *metric, unit_k
     };
 }
 
-// By states of health, not by lanes, so that the sum is rounded alike however ranks are folded.
+// By distinct costs, not by lanes, so that the sum is rounded alike however ranks are folded.
 double summary_executed_flop(const world *w)
 {
     const double micro_batches = (double)scenario_micro_batches(w->scenario);
     double flop = 0.0;
-    for (uint32_t c = 0; c < w->cost_count; c++) {
-        const pass_costs *costs = &w->costs[c];
-        flop += (costs->forward.flop + costs->backward.flop) * micro_batches *
-                (double)world_ranks_with(w, costs);
-    }
+    for (uint32_t c = 0; c < w->costs.chunk_count; c++)
+        flop += w->costs.chunks[c]->costs.flop * micro_batches * (double)w->costs.chunks[c]->users;
     return flop;
 }
 

@@ -18,9 +18,12 @@ ARRAY_OF(summary_value, summary_array);
 
 typedef struct summary_input {
     const world *world;
-    stats_running step_s;              // step times
-    const unsigned __int128 *blame_ps; // BLAME_CAUSES: time x multiplicity over all steps
-    unsigned __int128 gpu_time_ps;     // their sum
+    stats_running step_s;                    // step times
+    const unsigned __int128 *blame_ps;       // BLAME_CAUSES: time x multiplicity over all steps
+    unsigned __int128 gpu_time_ps;           // their sum
+    const unsigned __int128 *caused_by_lane; // idle time of others with this lane as the culprit
+    const unsigned __int128
+        *caused_by_link; // the same by degraded link, as topology_degraded_links() lists them
 } summary_input;
 
 double summary_executed_flop(const world *w); // by all ranks in a step, recomputation included

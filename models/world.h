@@ -3,7 +3,9 @@
 // from a checked scenario, in one arena; nothing of it is at file scope, so several worlds may live in one process.
 #pragma once
 #include "models/scenario.h"
+#include "models/training/fold.h"
 #include "models/training/step.h"
+#include "models/world_costs.h"
 
 // Memory by pipeline stage: all GPUs of a stage need the same.
 typedef struct stage_memory {
@@ -15,19 +17,22 @@ typedef struct stage_memory {
 typedef struct world {
     arena *arena;
     const scenario *scenario;
-    sim *sim;
+    sim *sim, *alone; // alone: where collectives are tried (models/collective/collective_alone.c)
     topology *fabric;
     network *network;
     roofline *gpu;
-    gpu_health gpus;   // by GPU of the cluster
+    gpu_health gpus; // by GPU of the cluster
+    gpu_id *gpu_of_rank;
     gpu_health health; // by rank
-    const gpu_id *gpu_of_rank;
+    stage_table stages;
+    schedule schedule;
     lane_table lanes;
-    vertex_id *vertex_of_lane;
-    pass_costs *costs; // one entry per state of health that occurs
-    uint32_t cost_count;
-    const pass_costs **costs_of_lane;
-    program program;
+    bool folded;            // lanes stand for whole tensor-parallel groups
+    fold_obstacle obstacle; // why not, where that was wanted
+    bool alone_tensor;      // tensor-parallel collectives are taken at their time alone
+    vertex_id *vertex_of_rank;
+    world_costs costs;
+    program *programs; // by stage
     stage_memory memory;
     step_player *player;
 } world;
@@ -35,6 +40,7 @@ typedef struct world {
 typedef struct world_options {
     queue_kind queue;
     bool reverse_phases; // sim_options.reverse_phases
+    bool play_tensor;    // play tensor-parallel collectives also where their time alone would do
     step_listener listener;
 } world_options;
 
@@ -42,9 +48,6 @@ typedef struct world_options {
 topology *world_build_fabric(arena *a, const scenario *s, sim_error *error);
 // The engine that the scenario names, on that fabric.
 network *world_build_network(arena *a, const scenario *s, sim *engine, const topology *fabric);
-// What one GPU computes and holds in a step, without a fabric: for world_create() and for `show`.
-bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, double clock_ratio,
-                       double memory_ratio, pass_costs *out, sim_error *error);
 // What the GPUs need, of a scenario that scenario_check() lets pass.
 stage_memory world_memory(arena *a, const scenario *s);
 static inline const memory_need *world_fullest(const stage_memory *m)
@@ -57,5 +60,4 @@ bool world_check_memory(arena *a, const scenario *s, stage_memory *out, sim_erro
 // than fit into a memory, or longer than the clock can hold. *out is set from the start, so that it can be destroyed after
 // an escape of the arena; NULL once refused.
 bool world_create(arena *a, const scenario *s, const world_options *options, world **out, sim_error *error);
-void world_destroy(world *w);                                       // what lies outside the arena
-uint64_t world_ranks_with(const world *w, const pass_costs *costs); // ranks whose GPU has these costs
+void world_destroy(world *w); // what lies outside the arena

@@ -76,6 +76,8 @@ uint32_t collectives_group_count(const collectives *c);
 // Valid until the next collectives_add_group().
 const group_def *collectives_group(const collectives *c, group_id g);
 uint32_t collectives_ring_count(const collectives *c, group_id g); // side by side
+// The link that sets the pace of its rings when nothing else moves; NO_ID: none, or a bundle (collective_pace.c).
+link_id collectives_slowest_link(const collectives *c, group_id g);
 // An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
 // ends in the instant in which its member arrives (still an event).
 uint32_t collective_open(collectives *c, const collective_request *request);

@@ -2,6 +2,7 @@
 // models/collective/collective_internal.h: what the files of the player share; nobody else includes it.
 //   collective.c        groups and instances: arrivals, messages and streams on the network, the end
 //   collective_shape.c  what all equal requests share: plan, protocol, latencies, bytes
+//   collective_pace.c   the link that sets a group's pace
 //   collective_alone.c  collectives that need not be played: how long they take, and what they leave behind
 #pragma once
 #include "models/collective/collective.h"

@@ -10,20 +10,26 @@ const char *const blame_cause_words[] = { "forward",    "backward",   "recompute
 
 typedef struct idle_interval {
     sim_time start, end;
-    sim_time known; // when it was charged
-    blame_cause cause;
+    sim_time known;  // from this instant on
+    lane_id culprit; // NO_ID: nobody, or nobody's fault
+    uint8_t cause;
 } idle_interval;
 ARRAY_OF(idle_interval, idle_array);
 
 typedef struct lane_account {
     sim_time busy_until;
     sim_time spent[BLAME_CAUSES];
-    idle_array idle; // of this step, in order of time
+    unsigned __int128 bubble, peer; // that it caused, x multiplicity of those who waited
+    idle_array idle;     // of this step, in order of time; what nobody will ask about any more is dropped
+    uint32_t idle_limit; // of their number, before it is tried to drop some
 } lane_account;
+
+enum { IDLE_LIMIT = 4096 };
 
 struct blame {
     arena *arena;
     uint32_t lanes;
+    const uint32_t *multiplicity;
     sim_time start;
     lane_account *accounts;
 };
@@ -33,11 +39,12 @@ bool blame_is_compute(blame_cause cause)
     return cause < BLAME_LAUNCH;
 }
 
-blame *blame_create(arena *a, uint32_t lanes)
+blame *blame_create(arena *a, uint32_t lanes, const uint32_t *multiplicity)
 {
     blame *b = arena_new(a, blame);
     b->arena = a;
     b->lanes = lanes;
+    b->multiplicity = multiplicity;
     b->accounts = arena_array(a, lane_account, lanes);
     return b;
 }
@@ -49,7 +56,9 @@ void blame_start_step(blame *b, sim_time now)
         lane_account *account = &b->accounts[l];
         account->busy_until = now;
         memset(account->spent, 0, sizeof(account->spent));
+        account->bubble = account->peer = 0;
         array_clear(&account->idle);
+        account->idle_limit = IDLE_LIMIT;
     }
 }
 
@@ -70,14 +79,45 @@ void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME
     account->busy_until = end;
 }
 
-void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time now)
+// Whoever still waits asks about times after its own last work, so what ended before all of those is dropped.
+static void drop_old(blame *b, lane_account *account)
+{
+    sim_time oldest = SIM_TIME_MAX;
+    uint32_t kept = 0;
+    for (lane_id l = 0; l < b->lanes; l++)
+        if (b->accounts[l].busy_until < oldest) oldest = b->accounts[l].busy_until;
+    for (uint32_t i = 0; i < account->idle.count; i++)
+        if (account->idle.items[i].end > oldest) account->idle.items[kept++] = account->idle.items[i];
+    account->idle.count = kept;
+    account->idle_limit = 2 * kept > IDLE_LIMIT ? 2 * kept : IDLE_LIMIT;
+}
+
+static unsigned __int128 *caused(lane_account *account, blame_cause cause)
+{
+    SIM_ASSERT(cause == BLAME_BUBBLE || cause == BLAME_PEER);
+    return cause == BLAME_BUBBLE ? &account->bubble : &account->peer;
+}
+
+static sim_time charge(blame *b, lane_id lane, sim_time end, blame_cause cause, lane_id culprit,
+                       sim_time known)
 {
     lane_account *account = &b->accounts[lane];
-    if (end <= account->busy_until) return;
-    account->spent[cause] += end - account->busy_until;
-    *array_push(&account->idle, b->arena) =
-        (idle_interval){ .start = account->busy_until, .end = end, .known = now, .cause = cause };
+    const sim_time length = end - account->busy_until;
+    if (length <= 0) return 0;
+    account->spent[cause] += length;
+    if (culprit != NO_ID)
+        *caused(&b->accounts[culprit], cause) += (unsigned __int128)length * b->multiplicity[lane];
+    if (account->idle.count >= account->idle_limit) drop_old(b, account);
+    *array_push(&account->idle, b->arena) = (idle_interval){
+        .start = account->busy_until, .end = end, .known = known, .culprit = culprit, .cause = (uint8_t)cause
+    };
     account->busy_until = end;
+    return length;
+}
+
+sim_time blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time known)
+{
+    return charge(b, lane, end, cause, NO_ID, known);
 }
 
 // The first interval of a lane that ends after time.
@@ -94,20 +134,33 @@ static uint32_t first_after(const idle_array *idle, sim_time time)
     return low;
 }
 
-void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now)
+// Along the peer's idle intervals: its causes are taken over, or only its culprits (inherits false).
+static void charge_along(blame *b, lane_id lane, sim_time end, lane_id peer, blame_cause own, bool inherits,
+                         sim_time now)
 {
-    if (peer == lane) {
-        blame_idle(b, lane, end, BLAME_OTHER, now);
-        return;
-    }
     const idle_array *theirs = &b->accounts[peer].idle;
     for (uint32_t i = first_after(theirs, blame_busy_until(b, lane)); i < theirs->count; i++) {
-        const idle_interval interval = theirs->items[i];
+        const idle_interval interval = theirs->items[i]; // the array may move
+        const blame_cause cause = inherits ? (blame_cause)interval.cause : own;
         if (interval.start >= end || interval.known >= now) break;
-        blame_idle(b, lane, interval.start, BLAME_PEER, now);
-        blame_idle(b, lane, interval.end < end ? interval.end : end, interval.cause, now);
+        charge(b, lane, interval.start < end ? interval.start : end, own, peer, now);
+        charge(b, lane, interval.end < end ? interval.end : end, cause, interval.culprit, now);
     }
-    blame_idle(b, lane, end, BLAME_PEER, now);
+    charge(b, lane, end, own, peer, now);
+}
+
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, blame_cause own, sim_time now)
+{
+    if (peer == lane)
+        charge(b, lane, end, BLAME_OTHER, NO_ID, now);
+    else
+        charge_along(b, lane, end, peer, own, true, now);
+}
+
+void blame_idle_for_stage(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now)
+{
+    SIM_ASSERT(peer != lane);
+    charge_along(b, lane, end, peer, BLAME_BUBBLE, false, now);
 }
 
 void blame_end_step(blame *b, sim_time end)
@@ -124,4 +177,9 @@ void blame_end_step(blame *b, sim_time end)
 const sim_time *blame_of_lane(const blame *b, lane_id lane)
 {
     return b->accounts[lane].spent;
+}
+
+unsigned __int128 blame_caused_by(const blame *b, lane_id lane, blame_cause cause)
+{
+    return *caused(&b->accounts[lane], cause);
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/training/blame.h: where the GPU time of a step went. The time of each lane is cut without gap or overlap into
 // compute (by kind) and idle intervals, and each idle interval is charged by the event that ended it (DESIGN.md 8):
+//     waiting for a pipeline message: until it was handed to the network, bubble; from then on, PP wait
 //     waiting for a collective: until the arrival of its last participant, wait for peer, charged on along that peer's own
 //     idle causes in that time; from then on, exposed communication of that group
 //     waiting for the end of the step: for the lane that ended last, likewise
 // Waiting for the host to launch lies between the kernels of one piece of work: it is counted there and charged to nobody else.
+// Beside its cause an idle interval has a culprit: the lane that was waited for, or whom that lane itself waited for in that
+// time, so that one slow GPU shows as the culprit of all whom it keeps waiting, however far away.
 // Conservation: compute + all causes = lanes x step time, exactly, in integers (asserted for every lane and step).
 #pragma once
 #include "models/ids.h"
@@ -35,18 +38,25 @@ extern const char *const blame_cause_words[]; // "forward", ..., "wait for peer"
 bool blame_is_compute(blame_cause cause);
 
 typedef struct blame blame; // the accounts of all lanes in the current step
-blame *blame_create(arena *a, uint32_t lanes);
+// multiplicity: of each lane, kept.
+blame *blame_create(arena *a, uint32_t lanes, const uint32_t *multiplicity);
 void blame_start_step(blame *b, sim_time now);
 sim_time blame_busy_until(const blame *b, lane_id lane);
 // The lane works from now until end: the parts are given by cause and add up to end - now. It must not be idle unaccounted:
 // blame_busy_until() == now.
 void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME_CAUSES]);
-// The lane was idle until end for one cause, as is known now. Nothing happens when end <= busy_until.
-void blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time now);
-// The lane was idle until end because peer had not arrived yet: charged along the peer's idle causes in that time, the rest
-// to BLAME_PEER. Only causes known before now count, so that the order of charges at one instant does not show.
-// peer == lane is charged to BLAME_OTHER (it cannot wait for itself).
-void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now);
+// The lane was idle until end for one cause, as is known from the instant `known` on. Nothing happens when
+// end <= busy_until. Returns how long.
+sim_time blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time known);
+// The lane was idle until end because peer had not come yet: charged along the peer's idle causes in that time, the rest to
+// own. Only causes known before now count, so that the order of charges at one instant does not show. peer == lane is charged
+// to BLAME_OTHER (it cannot wait for itself).
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, blame_cause own, sim_time now);
+// The lane was idle until end because peer, another lane, had not handed over what it needs: BLAME_BUBBLE, whatever that lane
+// waited for, with its culprits.
+void blame_idle_for_stage(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now);
 // Ends the step for every lane; asserts conservation.
 void blame_end_step(blame *b, sim_time end);
 const sim_time *blame_of_lane(const blame *b, lane_id lane); // BLAME_CAUSES entries, this step
+// How long others were idle in this step for BLAME_PEER or BLAME_BUBBLE with this lane as the culprit, x their multiplicity.
+unsigned __int128 blame_caused_by(const blame *b, lane_id lane, blame_cause cause);

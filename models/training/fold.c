@@ -40,10 +40,17 @@ static vertex_id vertex_of(const fold_question *q, rank_id rank)
     return topology_gpu_vertex(q->fabric, q->gpu_of_rank[rank]);
 }
 
-// ---- edges, piece by piece: of the data-parallel groups of a stage, or between two stages
+// ---- edges, piece by piece
+
+typedef enum fold_piece_kind {
+    PIECE_DATA,     // the data-parallel groups of stage `first`
+    PIECE_STAGES,   // between the stages `first` and `second`
+    PIECE_PIPELINES // the groups of all stages, with data coordinate `first`
+} fold_piece_kind;
 
 typedef struct fold_piece {
-    uint32_t stage, next; // the same: data-parallel
+    fold_piece_kind kind;
+    uint32_t first, second;
 } fold_piece;
 
 // Of the group's rings, ring by ring.
@@ -71,17 +78,37 @@ static fold_edges data_edges(arena *a, const fold_question *q, uint32_t tensor, 
     return ring_edges(a, q, members, q->sizes.data);
 }
 
+static fold_edges pipeline_edges(arena *a, const fold_question *q, uint32_t tensor, uint32_t data)
+{
+    rank_id *members = arena_array(a, rank_id, q->sizes.pipeline);
+    for (uint32_t s = 0; s < q->sizes.pipeline; s++)
+        members[s] = rank_of(q, tensor, data, s);
+    return ring_edges(a, q, members, q->sizes.pipeline);
+}
+
 // Both ways.
-static fold_edges stage_edges(arena *a, const fold_question *q, uint32_t tensor, const fold_piece *piece)
+static fold_edges stage_edges(arena *a, const fold_question *q, uint32_t tensor, uint32_t stage,
+                              uint32_t next)
 {
     fold_edges edges = { .count = 2 * q->sizes.data };
     edges.items = arena_array(a, fold_edge, edges.count);
     for (uint32_t d = 0; d < q->sizes.data; d++) {
-        const rank_id here = rank_of(q, tensor, d, piece->stage), there = rank_of(q, tensor, d, piece->next);
+        const rank_id here = rank_of(q, tensor, d, stage), there = rank_of(q, tensor, d, next);
         edges.items[2 * d] = (fold_edge){ here, there, d, d };
         edges.items[2 * d + 1] = (fold_edge){ there, here, d, d };
     }
     return edges;
+}
+
+static fold_edges piece_edges(arena *a, const fold_question *q, uint32_t tensor, fold_piece piece)
+{
+    switch (piece.kind) {
+    case PIECE_DATA: return data_edges(a, q, tensor, piece.first);
+    case PIECE_STAGES: return stage_edges(a, q, tensor, piece.first, piece.second);
+    case PIECE_PIPELINES: return pipeline_edges(a, q, tensor, piece.first);
+    }
+    SIM_ASSERT(false);
+    return (fold_edges){ 0 };
 }
 
 // Is told the edges of each column; false: it has seen enough.
@@ -92,8 +119,7 @@ static bool visit_piece(arena *a, const fold_question *q, fold_piece piece, piec
     const arena_mark_t mark = arena_mark(a);
     fold_edges *columns = arena_array(a, fold_edges, q->sizes.tensor);
     for (uint32_t c = 0; c < q->sizes.tensor; c++)
-        columns[c] = piece.stage == piece.next ? data_edges(a, q, c, piece.stage)
-                                               : stage_edges(a, q, c, &piece);
+        columns[c] = piece_edges(a, q, c, piece);
     const bool more = visit(owner, columns);
     arena_release(a, mark);
     return more;
@@ -103,12 +129,15 @@ static bool visit_pieces(arena *a, const fold_question *q, piece_visit *visit, v
 {
     const uint32_t stages = q->sizes.pipeline;
     for (uint32_t s = 0; s < stages && q->data_groups_talk && q->sizes.data > 1; s++)
-        if (!visit_piece(a, q, (fold_piece){ s, s }, visit, owner)) return false;
-    for (uint32_t s = 0; s + 1 < stages && q->pipeline_talks; s++)
-        if (!visit_piece(a, q, (fold_piece){ s, s + 1 }, visit, owner)) return false;
-    // Of two stages, first and last are the pair above.
-    return !(q->pipeline_talks && q->ring && stages > 2) ||
-           visit_piece(a, q, (fold_piece){ stages - 1, 0 }, visit, owner);
+        if (!visit_piece(a, q, (fold_piece){ .kind = PIECE_DATA, .first = s }, visit, owner)) return false;
+    if (!q->pipeline_talks || stages == 1) return true;
+    for (uint32_t s = 0; s + 1 < stages; s++)
+        if (!visit_piece(a, q, (fold_piece){ PIECE_STAGES, s, s + 1 }, visit, owner)) return false;
+    for (uint32_t d = 0; d < q->sizes.data; d++)
+        if (!visit_piece(a, q, (fold_piece){ .kind = PIECE_PIPELINES, .first = d }, visit, owner))
+            return false;
+    return visit_piece(a, q, (fold_piece){ PIECE_STAGES, stages - 1, 0 }, visit,
+                       owner); // ends of tied tables, chunks
 }
 
 // ---- paths

@@ -3,7 +3,8 @@
 // the fabric, path by path; where the proof fails, the ranks are to be played one by one.
 //
 // A column is the ranks of one tensor coordinate. Beside the collectives of its tensor-parallel groups, in which all columns
-// meet, a rank talks within its column only: in the rings of its data-parallel group, and with the stages before and behind.
+// meet, a rank talks within its column only: in the rings of its data-parallel group, with the stages before and behind, also
+// around the ends, and in the rings of all stages.
 // Take the links (and bundles) on the paths of all these in a fixed order, and name those of each column by their first
 // appearance. If no two columns share a link, and the named paths of all columns are equal link by link, with equal rates,
 // delays and classes, then the columns are disjoint copies of one network: max-min shares of one do not depend on flows of
@@ -11,8 +12,8 @@
 // for they are alike in health, run the same program, and meet in the tensor-parallel collectives. By induction over the
 // events of a step one column's times are those of all. Where a tensor-parallel group's own rings cross links of columns, they
 // must cross those of all its columns alike; this is exact as far as its chunks are, whose sizes may differ by a byte.
-// A degraded link, a NIC that two ranks share, a hash that sends two
-// columns over one uplink all break the premise, and show as such.
+// A degraded link, a NIC that two ranks share, a hash that sends two columns over one uplink all break the premise, and show
+// as such.
 //
 // It holds for a healthy fabric, that is until a link fails or changes in the course of a run.
 #pragma once
@@ -25,8 +26,7 @@ typedef struct fold_question {
     const gpu_id *gpu_of_rank;
     gpu_health health;     // by rank
     bool data_groups_talk; // else data-parallel groups have no collectives
-    bool pipeline_talks;   // else stages send nothing
-    bool ring;             // chunks wrap: the last stage sends to the first as well
+    bool pipeline_talks;   // else stages send nothing, and have no collectives
 } fold_question;
 
 typedef enum fold_obstacle_kind {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/training/kernel_list.h: what kernels_layer.c and kernels.c share to write their lists: the sizes one GPU works
-// on, and the two shapes of kernel that are appended. Nobody else includes it.
+// on, the two shapes of kernel that are appended, and the collectives between them. Nobody else includes it.
 #pragma once
 #include "models/training/kernels.h"
 
@@ -30,9 +30,24 @@ void kernel_list_matmul(kernel_list *l, const char *name, uint64_t batch, uint64
 void kernel_list_elementwise(kernel_list *l, const char *name, uint64_t elements, double flop_each,
                              double bytes_each, uint32_t launches, uint32_t calls);
 
-// Names of one linear layer's two backward products, and of the addition that fused kernels spare.
+// Collectives of the tensor-parallel group, before the kernel that is appended next; none when t = 1. Of the rows of the
+// residual stream, w T h bytes: with sequence parallel they are gathered, else they are whole already; sums over the group
+// are scattered with sequence parallel, else left whole.
+void kernel_list_gather(kernel_list *l, const char *name);
+void kernel_list_reduce(kernel_list *l, const char *whole_name, const char *scatter_name);
+// Of fp32 numbers, one for each token; waited for at once.
+void kernel_list_reduce_tokens(kernel_list *l, const char *name);
+void kernel_list_wait(kernel_list *l); // for the collective that began last, if it has not been waited for
+
+// How a linear layer's matrix is split over the group: columns, each GPU with all of the input and a part of the output; or
+// rows, each with a part of the input and, for the whole output, a part of each sum.
+typedef enum linear_split { LINEAR_COLUMNS, LINEAR_ROWS } linear_split;
+// Names of one linear layer's two backward products, of the addition that fused kernels spare, and of the collectives.
 typedef struct linear_names {
     const char *dgrad, *wgrad, *accumulate, *bias;
+    linear_split split;
+    const char *gather;           // columns: of the input; rows: of the output's gradient
+    const char *reduce, *scatter; // columns only: of the input's gradient
 } linear_names;
 // The backward pass of Y (rows x out) = X (rows x in) W: bias gradient if the layer has one, data gradient, weight gradient.
 void kernel_list_linear_backward(kernel_list *l, const linear_names *names, uint64_t rows, uint64_t out,

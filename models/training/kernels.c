@@ -89,17 +89,71 @@ void kernel_list_elementwise(kernel_list *l, const char *name, uint64_t elements
     l->out->host_calls += calls;
 }
 
+static void begin_call(kernel_list *l, collective_kind kind, const char *name, uint64_t bytes)
+{
+    tensor_point_array *points = &l->out->points;
+    if (l->s->tensor == 1) return;
+    SIM_ASSERT(name != NULL);
+    SIM_ASSERT(!points->count || points->items[points->count - 1].waits); // one at a time
+    *array_push(points, l->a) = (tensor_point){
+        .kernel = l->out->count,
+        .call = { .kind = kind, .bytes = bytes, .name = name },
+    };
+}
+
+static uint64_t stream_bytes(const kernel_list *l)
+{
+    return kernel_list_product(kernel_list_product(l->tokens, l->m->hidden), (uint64_t)l->w);
+}
+
+void kernel_list_gather(kernel_list *l, const char *name)
+{
+    if (l->s->sequence_parallel) begin_call(l, COLLECTIVE_ALL_GATHER, name, stream_bytes(l));
+}
+
+void kernel_list_reduce(kernel_list *l, const char *whole_name, const char *scatter_name)
+{
+    if (l->s->sequence_parallel)
+        begin_call(l, COLLECTIVE_REDUCE_SCATTER, scatter_name, stream_bytes(l));
+    else
+        begin_call(l, COLLECTIVE_ALL_REDUCE, whole_name, stream_bytes(l));
+}
+
+void kernel_list_reduce_tokens(kernel_list *l, const char *name)
+{
+    begin_call(l, COLLECTIVE_ALL_REDUCE, name, kernel_list_product(l->tokens, 4));
+    kernel_list_wait(l);
+}
+
+void kernel_list_wait(kernel_list *l)
+{
+    tensor_point_array *points = &l->out->points;
+    if (!points->count || points->items[points->count - 1].waits) return;
+    *array_push(points, l->a) = (tensor_point){ .kernel = l->out->count, .waits = true };
+}
+
 // With Y = X W: dX = dY W^T (the data gradient: rows x in, depth out) and dW = X^T dY (the weight gradient: out x in,
 // depth rows). Fused, the weight gradient is added to the accumulated one inside the product, which reads and writes
 // it (2 gradient_bytes per weight); else the product writes it in the training format and a pass of its own adds it.
+//
+// Split by columns, dX is a sum over the group, taken beside the product dW, which does not need it (Megatron-LM since
+// 2022). With sequence parallel only a part of X was kept; it is gathered again beside dX (Korthikanti et al. 2022, 4.2.2).
+// Split by rows, dX needs no others, but both products need the whole of dY.
 void kernel_list_linear_backward(kernel_list *l, const linear_names *names, uint64_t rows, uint64_t out,
                                  uint64_t in, bool bias, uint64_t bias_rows)
 {
     const uint32_t parallel = l->s->tensor > 1 ? 1 : 0; // the collective's bookkeeping beside each product
     if (bias) kernel_list_elementwise(l, names->bias, kernel_list_product(bias_rows, out), 1, l->w, 1, 1);
+    kernel_list_gather(l, names->gather);
+    if (names->split == LINEAR_ROWS) kernel_list_wait(l);
     kernel_list_matmul(l, names->dgrad, 1, rows, in, out, l->w, 3 + parallel);
+    if (names->split == LINEAR_COLUMNS) {
+        kernel_list_wait(l);
+        kernel_list_reduce(l, names->reduce, names->scatter);
+    }
     kernel_list_matmul(l, names->wgrad, 1, out, in, rows, l->fused ? 2 * l->gradient_bytes : l->w,
                        2 + parallel);
+    kernel_list_wait(l);
     if (!l->fused)
         kernel_list_elementwise(l, names->accumulate, kernel_list_product(out, in), 1,
                                 l->w + 2 * l->gradient_bytes, 1, 0);
@@ -139,31 +193,36 @@ uint64_t kernels_padded_vocabulary(const llm_def *m, uint32_t tensor)
 }
 
 // Rows of the table are gathered (read and written once); a learned position is looked up and added; dropout reads,
-// writes and keeps a mask. With t > 1 every GPU writes all tokens, zeros where the row is another's.
+// writes and keeps a mask. With t > 1 every GPU writes all tokens, zeros where the row is another's, and the sum follows.
 void kernels_embedding_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out)
 {
     kernel_list l = kernel_list_begin(m, s, a, out);
     const uint64_t rows = kernel_list_product(l.row_tokens, m->hidden);
     kernel_list_elementwise(&l, "embedding.gather", kernel_list_product(l.tokens, m->hidden), 1, 2 * l.w, 1,
                             2);
+    kernel_list_reduce(&l, "embedding.gather all-reduce", "embedding.gather reduce-scatter");
+    kernel_list_wait(&l);
     if (m->position == POSITION_LEARNED)
         kernel_list_elementwise(&l, "embedding.position", rows, 1, 3 * l.w, 2, 2);
     if (m->dropout) kernel_list_elementwise(&l, "embedding.dropout", rows, 2, 2 * l.w + 1, 1, 6);
 }
 
 // The gradient of the table is dense: each row that a token names is read, added to and written; then the whole table
-// (this GPU's share of it), zeroed before, is added to the accumulated gradient.
+// (this GPU's share of it), zeroed before, is added to the accumulated gradient. With sequence parallel the gradients of
+// all rows are gathered first, so that each GPU has the whole gradient of the positions.
 void kernels_embedding_backward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out)
 {
     kernel_list l = kernel_list_begin(m, s, a, out);
     const uint64_t rows = kernel_list_product(l.row_tokens, m->hidden);
+    const uint64_t all_rows = kernel_list_product(l.tokens, m->hidden);
     const uint64_t table = kernel_list_product(kernels_padded_vocabulary(m, s->tensor) / s->tensor,
                                                m->hidden);
     if (m->dropout) kernel_list_elementwise(&l, "embedding.dropout.backward", rows, 2, 2 * l.w + 1, 1, 1);
+    kernel_list_gather(&l, "embedding.scatter all-gather");
+    kernel_list_wait(&l);
     if (m->position == POSITION_LEARNED)
-        kernel_list_elementwise(&l, "embedding.position.backward", rows, 1, l.w, 1, 2);
-    kernel_list_elementwise(&l, "embedding.scatter", kernel_list_product(l.tokens, m->hidden), 1, 3 * l.w, 2,
-                            1);
+        kernel_list_elementwise(&l, "embedding.position.backward", all_rows, 1, l.w, 1, 2);
+    kernel_list_elementwise(&l, "embedding.scatter", all_rows, 1, 3 * l.w, 2, 1);
     kernel_list_elementwise(&l, "embedding.accumulate", table, 1, 2 * l.w + 2 * l.gradient_bytes, 2, 1);
 }
 
@@ -180,20 +239,35 @@ static loss_bytes loss_bytes_each(const kernel_list *l)
     return l->fused ? (loss_bytes){ 27, 16 } : (loss_bytes){ 31, 19 };
 }
 
+// Over a split vocabulary three numbers per token go round the group (Shoeybi et al. 2019; Megatron-LM): the maximum, the
+// target's logit, the sum of the exponentials. They stand behind the loss, which is one entry: nothing runs beside them, so
+// where they stand in it makes no difference to its length on a busy GPU.
 void kernels_head_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out)
 {
     kernel_list l = kernel_list_begin(m, s, a, out);
     const uint64_t columns = kernels_padded_vocabulary(m, s->tensor) / s->tensor;
     kernel_list_norm_forward(&l, "head.norm");
+    kernel_list_gather(&l, "head.logits all-gather");
+    kernel_list_wait(&l);
     kernel_list_matmul(&l, "head.logits", 1, l.tokens, columns, m->hidden, l.w, s->tensor > 1 ? 4 : 2);
     kernel_list_elementwise(&l, "head.loss", kernel_list_product(l.tokens, columns), 5,
                             loss_bytes_each(&l).forward, 8, 4);
+    kernel_list_reduce_tokens(&l, "head.loss maximum all-reduce");
+    kernel_list_reduce_tokens(&l, "head.loss target all-reduce");
+    kernel_list_reduce_tokens(&l, "head.loss sum all-reduce");
 }
 
 void kernels_head_backward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out)
 {
-    static const linear_names names = { "head.logits.dgrad", "head.logits.wgrad", "head.logits.accumulate",
-                                        NULL };
+    static const linear_names names = {
+        .dgrad = "head.logits.dgrad",
+        .wgrad = "head.logits.wgrad",
+        .accumulate = "head.logits.accumulate",
+        .split = LINEAR_COLUMNS,
+        .gather = "head.logits.wgrad all-gather",
+        .reduce = "head.logits.dgrad all-reduce",
+        .scatter = "head.logits.dgrad reduce-scatter",
+    };
     kernel_list l = kernel_list_begin(m, s, a, out);
     const uint64_t columns = kernels_padded_vocabulary(m, s->tensor) / s->tensor;
     kernel_list_elementwise(&l, "head.loss.backward", kernel_list_product(l.tokens, columns), 3,

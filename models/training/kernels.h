@@ -2,15 +2,33 @@
 // models/training/kernels.h: a transformer lowered to its kernels. Each list is what one GPU launches, in order, for one
 // micro-batch. Written for tensor parallel size t from the start (t = 1: no sharding), sequence parallel included: the
 // products divide by t (columns before attention and activation, rows after), what works on whole rows of the residual
-// stream divides by t only with sequence parallel (Korthikanti et al. 2022). The collectives between are not here.
+// stream divides by t only with sequence parallel (Korthikanti et al. 2022). A list says where the collectives of the
+// tensor-parallel group stand between its kernels, and where their results are waited for.
 //
 // It is our mistake, and asserted, to ask for what models/scenario_check.c refuses: a t that does not divide heads,
 // kv_heads, ffn or (with sequence parallel) the tokens, and fp8 or fp4 products, whose quantise kernels are not modelled.
 // Sizes are 64-bit: ask memory_need.h first, whatever fits into a GPU can be counted here.
 #pragma once
+#include "models/collective/plan.h"
 #include "models/hardware/roofline.h"
 #include "models/training/llm.h"
 #include "sim/array.h"
+
+typedef struct tensor_call { // a collective of the tensor-parallel group
+    collective_kind kind;
+    uint64_t bytes;   // as models/collective/plan.h defines them
+    const char *name; // "attention.output all-reduce", a literal
+} tensor_call;
+
+// Before a kernel of a list (of index its number of kernels: behind the last) a collective begins, once all before it has
+// ended, or the one that began last is waited for. They take turns, and the last one is waited for inside the list. What
+// stands between the two can run beside the collective.
+typedef struct tensor_point {
+    uint32_t kernel;
+    bool waits;
+    tensor_call call; // of one that begins
+} tensor_point;
+ARRAY_OF(tensor_point, tensor_point_array);
 
 // kernel_shape.launches counts kernels. Around them the host makes framework calls that launch nothing (views,
 // allocations, autograd nodes, generator states), each taking about as long as a launch: host_calls of the whole list,
@@ -19,6 +37,7 @@ typedef struct kernel_array {
     kernel_shape *items;
     uint32_t count, capacity;
     uint32_t host_calls;
+    tensor_point_array points; // in order; none when t = 1
 } kernel_array;
 
 typedef enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL } recompute_kind;

@@ -7,6 +7,10 @@
 // Unfused: two batched products of 2 S d FLOP each over the full square, softmax and dropout through memory, and four
 // such products backward.
 //
+// Over the tensor-parallel group, each of w T h bytes (Shoeybi et al., "Megatron-LM", 2019; with sequence parallel
+// Korthikanti et al. 2022): forward an all-reduce behind output and down, backward one of the gradient in front of QKV and
+// up; with sequence parallel forward two all-gathers and two reduce-scatters, backward four (two of inputs) and two.
+//
 // Bytes of the elementwise kernels per layer, w = 2, E = tokens x h (all divided by t with sequence parallel), as they
 // add up in the lists below; tests hold them:
 //     GPT, fused, dropout and biases    forward 22 E + 16 E/t, backward 46 E + 38 E/t
@@ -17,19 +21,64 @@
 // reference code of Llama.
 #include "models/training/kernel_list.h"
 
-static const linear_names qkv_names = { "attention.qkv.dgrad", "attention.qkv.wgrad",
-                                        "attention.qkv.accumulate", "attention.qkv.bias_gradient" };
-static const linear_names output_names = { "attention.output.dgrad", "attention.output.wgrad",
-                                           "attention.output.accumulate", "attention.output.bias_gradient" };
-static const linear_names up_names = { "mlp.up.dgrad", "mlp.up.wgrad", "mlp.up.accumulate",
-                                       "mlp.up.bias_gradient" };
-static const linear_names down_names = { "mlp.down.dgrad", "mlp.down.wgrad", "mlp.down.accumulate",
-                                         "mlp.down.bias_gradient" };
+static const linear_names qkv_names = {
+    .dgrad = "attention.qkv.dgrad",
+    .wgrad = "attention.qkv.wgrad",
+    .accumulate = "attention.qkv.accumulate",
+    .bias = "attention.qkv.bias_gradient",
+    .split = LINEAR_COLUMNS,
+    .gather = "attention.qkv.wgrad all-gather",
+    .reduce = "attention.qkv.dgrad all-reduce",
+    .scatter = "attention.qkv.dgrad reduce-scatter",
+};
+static const linear_names output_names = {
+    .dgrad = "attention.output.dgrad",
+    .wgrad = "attention.output.wgrad",
+    .accumulate = "attention.output.accumulate",
+    .bias = "attention.output.bias_gradient",
+    .split = LINEAR_ROWS,
+    .gather = "attention.output.dgrad all-gather",
+};
+static const linear_names up_names = {
+    .dgrad = "mlp.up.dgrad",
+    .wgrad = "mlp.up.wgrad",
+    .accumulate = "mlp.up.accumulate",
+    .bias = "mlp.up.bias_gradient",
+    .split = LINEAR_COLUMNS,
+    .gather = "mlp.up.wgrad all-gather",
+    .reduce = "mlp.up.dgrad all-reduce",
+    .scatter = "mlp.up.dgrad reduce-scatter",
+};
+static const linear_names down_names = {
+    .dgrad = "mlp.down.dgrad",
+    .wgrad = "mlp.down.wgrad",
+    .accumulate = "mlp.down.accumulate",
+    .bias = "mlp.down.bias_gradient",
+    .split = LINEAR_ROWS,
+    .gather = "mlp.down.dgrad all-gather",
+};
 
 // A linear layer's forward product, with the calls of its collective when t > 1.
 static void linear_forward(kernel_list *l, const char *name, uint64_t out, uint64_t in)
 {
     kernel_list_matmul(l, name, 1, l->tokens, out, in, l->w, l->s->tensor > 1 ? 4 : 2);
+}
+
+// Split by columns: all rows are needed before the product.
+static void columns_forward(kernel_list *l, const char *name, const char *gather, uint64_t out, uint64_t in)
+{
+    kernel_list_gather(l, gather);
+    kernel_list_wait(l);
+    linear_forward(l, name, out, in);
+}
+
+// Split by rows: each GPU has a part of every sum, and what follows needs the sums.
+static void rows_forward(kernel_list *l, const char *name, const char *reduce, const char *scatter,
+                         uint64_t out, uint64_t in)
+{
+    linear_forward(l, name, out, in);
+    kernel_list_reduce(l, reduce, scatter);
+    kernel_list_wait(l);
 }
 
 static uint64_t score_count(const kernel_list *l)
@@ -190,15 +239,16 @@ static void layer_forward(kernel_list *l)
 {
     const uint64_t h = l->m->hidden;
     kernel_list_norm_forward(l, "attention.norm");
-    linear_forward(l, "attention.qkv", l->q_width + 2 * l->kv_width, h);
+    columns_forward(l, "attention.qkv", "attention.qkv all-gather", l->q_width + 2 * l->kv_width, h);
     rotary(l, "attention.rotary", 10, 10);
     core_forward(l);
-    linear_forward(l, "attention.output", h, l->q_width);
+    rows_forward(l, "attention.output", "attention.output all-reduce", "attention.output reduce-scatter", h,
+                 l->q_width);
     residual_forward(l, "attention.residual", "attention.residual_dropout");
     kernel_list_norm_forward(l, "mlp.norm");
-    linear_forward(l, "mlp.up", l->up_width, h);
+    columns_forward(l, "mlp.up", "mlp.up all-gather", l->up_width, h);
     activation_forward(l);
-    linear_forward(l, "mlp.down", h, l->ffn);
+    rows_forward(l, "mlp.down", "mlp.down all-reduce", "mlp.down reduce-scatter", h, l->ffn);
     residual_forward(l, "mlp.residual", "mlp.residual_dropout");
 }
 

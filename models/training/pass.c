@@ -4,6 +4,9 @@
 
 ARRAY_OF(kernel_use, kernel_use_array);
 ARRAY_OF(gradient_bucket, gradient_bucket_array);
+ARRAY_OF(work, work_array);
+ARRAY_OF(tensor_call, tensor_call_array);
+ARRAY_OF(pass_item, pass_item_array);
 
 // A kernel list with its times, played once per layer (or once per pass).
 typedef struct timed_list {
@@ -13,11 +16,13 @@ typedef struct timed_list {
 
 typedef struct builder {
     arena *a;
-    const llm_def *model;
+    const llm_def *model; // NULL for the optimizer
     const roofline *gpu;
     const pass_settings *settings;
     sim_error *error;
     kernel_use_array uses;
+    work_array works;
+    tensor_call_array calls;
 } builder;
 
 static bool same_shape(const kernel_shape *x, const kernel_shape *y)
@@ -27,7 +32,7 @@ static bool same_shape(const kernel_shape *x, const kernel_shape *y)
            x->bytes == y->bytes && x->launches == y->launches;
 }
 
-// A step has some tens of distinct kernels, so a scan is the whole search.
+// A pass has some tens of distinct kernels, so a scan is the whole search.
 static uint32_t use_of(builder *b, const kernel_shape *shape)
 {
     for (uint32_t i = 0; i < b->uses.count; i++)
@@ -36,6 +41,17 @@ static uint32_t use_of(builder *b, const kernel_shape *shape)
     use->shape = *shape;
     use->cost = roofline_cost(b->gpu, shape, b->settings->clock_ratio, b->settings->memory_ratio);
     return b->uses.count - 1;
+}
+
+static uint32_t call_of(builder *b, const tensor_call *call)
+{
+    for (uint32_t i = 0; i < b->calls.count; i++) {
+        const tensor_call *other = &b->calls.items[i];
+        if (other->kind == call->kind && other->bytes == call->bytes && strcmp(other->name, call->name) == 0)
+            return i;
+    }
+    *array_push(&b->calls, b->a) = *call;
+    return b->calls.count - 1;
 }
 
 static bool time_list(builder *b, timed_list *list, uint64_t calls)
@@ -57,11 +73,61 @@ static bool time_list(builder *b, timed_list *list, uint64_t calls)
     return true;
 }
 
-// The clock of one pass: when the GPU is free, and how many launches the host has made.
-typedef struct pass_clock {
-    sim_time launch_ps, gpu_free_ps;
+// A pass being written: its items so far, the work since the last of them, the launches of the host. The clock without
+// anything to wait for only shows when the pass has become too long.
+typedef struct writer {
+    builder *b;
+    const char *what;
+    pass_item_array items;
+    work work;
+    bool works;      // work has a kernel
+    bool is_waiting; // a collective has begun and not been joined
+    sim_time launch_ps, free_ps;
     uint64_t launched;
-} pass_clock;
+} writer;
+
+static writer writer_begin(builder *b, const char *what)
+{
+    return (writer){ .b = b, .what = what, .launch_ps = roofline_launch_ps(b->gpu) };
+}
+
+static void add_item(writer *w, pass_item_kind kind, uint32_t index)
+{
+    if (w->works) {
+        *array_push(&w->items, w->b->a) = (pass_item){ .kind = ITEM_WORK, .index = w->b->works.count };
+        *array_push(&w->b->works, w->b->a) = w->work;
+    }
+    w->work = (work){ 0 };
+    w->works = false;
+    if (kind != ITEM_WORK) *array_push(&w->items, w->b->a) = (pass_item){ .kind = kind, .index = index };
+}
+
+static pass_plan writer_end(writer *w)
+{
+    SIM_ASSERT(!w->is_waiting);
+    add_item(w, ITEM_WORK, 0);
+    return (pass_plan){ .items = w->items.items, .item_count = w->items.count };
+}
+
+static void join(writer *w)
+{
+    SIM_ASSERT(w->is_waiting);
+    add_item(w, ITEM_JOIN, 0);
+    w->is_waiting = false;
+}
+
+// Without overlap a collective is joined where it begins, and where the list waits for it nothing is left to do.
+static void play_point(writer *w, const tensor_point *point)
+{
+    if (point->waits) {
+        if (w->is_waiting) join(w);
+        return;
+    }
+    SIM_ASSERT(!w->is_waiting);
+    add_item(w, ITEM_TENSOR, call_of(w->b, &point->call));
+    w->is_waiting = true;
+    if (!w->b->settings->overlap_tensor) join(w);
+}
 
 static uint64_t spread(uint64_t total, uint32_t index, uint32_t count)
 {
@@ -72,89 +138,91 @@ static const sim_time longest_pass_ps = 86400 * PS_PER_S;
 
 // When the host has issued all calls until now. No later than twice the longest pass: that is refused all the same, and
 // the clock cannot overflow.
-static sim_time issued_ps(const pass_clock *clock)
+static sim_time issued_ps(const writer *w)
 {
-    const unsigned __int128 time_ps = (unsigned __int128)clock->launch_ps * (clock->launched - 1);
+    const unsigned __int128 time_ps = (unsigned __int128)w->launch_ps * (w->launched - 1);
     return time_ps < (unsigned __int128)(2 * longest_pass_ps) ? (sim_time)time_ps : 2 * longest_pass_ps;
 }
 
-// False when the pass has become longer than any real one; its clock can go on for one more list without overflow.
-static bool play(builder *b, pass_clock *clock, const timed_list *list, bool is_recompute, work *into)
+static sim_time later_ps(sim_time x, sim_time y)
 {
-    for (uint32_t i = 0; i < list->kernels.count; i++) {
-        const kernel_shape *kernel = &list->kernels.items[i];
+    return x > y ? x : y;
+}
+
+static void play_kernel(writer *w, const kernel_shape *kernel, sim_time time_ps, bool is_recompute)
+{
+    const sim_time issued = issued_ps(w);
+    w->works = true;
+    w->free_ps = later_ps(w->free_ps, issued) + time_ps;
+    w->work.host_ps = later_ps(w->work.host_ps, issued) + time_ps;
+    w->work.gpu_ps += time_ps;
+    if (is_recompute) w->work.recompute_ps += time_ps;
+    w->work.flop += kernel->flop;
+    w->work.bytes += kernel->bytes;
+    w->work.kernels += kernel->launches;
+}
+
+// False when the pass has become longer than any real one; its clock can go on for one more list without overflow.
+static bool play(writer *w, const timed_list *list, bool is_recompute)
+{
+    const kernel_array *kernels = &list->kernels;
+    uint32_t point = 0;
+    for (uint32_t i = 0; i < kernels->count; i++) {
+        for (; point < kernels->points.count && kernels->points.items[point].kernel == i; point++)
+            play_point(w, &kernels->points.items[point]);
         // The list's other framework calls are spread evenly over its kernels. A kernel of several launches can end no
         // earlier than its last one.
-        clock->launched += kernel->launches + spread(list->kernels.host_calls, i, list->kernels.count);
-        const sim_time issued = issued_ps(clock);
-        const sim_time wait = issued > clock->gpu_free_ps ? issued - clock->gpu_free_ps : 0;
-        clock->gpu_free_ps += wait + list->time_ps[i];
-        into->duration_ps += wait + list->time_ps[i];
-        into->launch_ps += wait;
-        if (is_recompute) into->recompute_ps += list->time_ps[i];
-        into->flop += kernel->flop;
-        into->bytes += kernel->bytes;
-        into->kernels += kernel->launches;
+        w->launched += kernels->items[i].launches + spread(kernels->host_calls, i, kernels->count);
+        play_kernel(w, &kernels->items[i], list->time_ps[i], is_recompute);
     }
-    if (clock->gpu_free_ps <= longest_pass_ps) return true;
-    return sim_fail(b->error, SIM_EXIT_INPUT, b->settings->where,
-                    "one pass of a micro-batch would take longer than a day") ||
-           sim_hint(b->error, "layers, micro-batch or the GPU's numbers are out of range");
+    for (; point < kernels->points.count; point++)
+        play_point(w, &kernels->points.items[point]);
+    SIM_ASSERT(!w->is_waiting);
+    if (w->free_ps <= longest_pass_ps) return true;
+    return sim_fail(w->b->error, SIM_EXIT_INPUT, w->b->settings->where, "%s would take longer than a day",
+                    w->what) ||
+           sim_hint(w->b->error, "layers, micro-batch or the GPU's numbers are out of range");
 }
 
-static void work_add(work *sum, const work *part)
-{
-    sum->duration_ps += part->duration_ps;
-    sum->recompute_ps += part->recompute_ps;
-    sum->launch_ps += part->launch_ps;
-    sum->flop += part->flop;
-    sum->bytes += part->bytes;
-    sum->kernels += part->kernels;
-}
+// The kernels of a chunk. Each list is timed once and played for each of its layers in each pass.
+typedef struct chunk_lists {
+    timed_list embedding, layer, head;
+    timed_list head_backward, again, layer_backward,
+        embedding_backward; // again: computed again before a layer
+} chunk_lists;
 
-static bool build_forward(builder *b, pass_costs *out)
+static bool time_chunk(builder *b, chunk_lists *lists)
 {
     const memory_settings *s = &b->settings->memory;
-    timed_list embedding = { 0 }, layer = { 0 }, head = { 0 };
-    const uint64_t passes = b->settings->micro_batches;
-    if (s->has_embedding) kernels_embedding_forward(b->model, &s->kernels, b->a, &embedding.kernels);
-    kernels_layer_forward(b->model, &s->kernels, b->a, &layer.kernels);
-    if (s->has_head) kernels_head_forward(b->model, &s->kernels, b->a, &head.kernels);
-    if (!time_list(b, &embedding, passes) || !time_list(b, &layer, passes * s->layers_here) ||
-        !time_list(b, &head, passes))
-        return false;
-
-    pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
-    if (!play(b, &clock, &embedding, false, &out->forward)) return false;
-    for (uint32_t i = 0; i < s->layers_here; i++)
-        if (!play(b, &clock, &layer, false, &out->forward)) return false;
-    return play(b, &clock, &head, false, &out->forward);
+    const kernel_settings *k = &s->kernels;
+    if (s->has_embedding) kernels_embedding_forward(b->model, k, b->a, &lists->embedding.kernels);
+    kernels_layer_forward(b->model, k, b->a, &lists->layer.kernels);
+    if (s->has_head) kernels_head_forward(b->model, k, b->a, &lists->head.kernels);
+    if (s->has_head) kernels_head_backward(b->model, k, b->a, &lists->head_backward.kernels);
+    kernels_layer_recompute(b->model, k, s->recompute, b->a, &lists->again.kernels);
+    kernels_layer_backward(b->model, k, b->a, &lists->layer_backward.kernels);
+    if (s->has_embedding) kernels_embedding_backward(b->model, k, b->a, &lists->embedding_backward.kernels);
+    return time_list(b, &lists->embedding, 1) && time_list(b, &lists->layer, s->layers_here) &&
+           time_list(b, &lists->head, 1) && time_list(b, &lists->head_backward, 1) &&
+           time_list(b, &lists->again, s->layers_here) &&
+           time_list(b, &lists->layer_backward, s->layers_here) &&
+           time_list(b, &lists->embedding_backward, 1);
 }
 
-// Gradients fill buckets in the order in which the backward pass makes them: head, layers from the last, embedding.
-typedef struct bucket_filler {
-    uint64_t capacity, filled; // elements
+// Parts of a chunk in the order of the backward pass: 0 the head, then layers from the last, the embedding.
+static uint32_t part_count(const memory_settings *s)
+{
+    return s->layers_here + 2;
+}
+
+// Gradients fill buckets in the order in which the backward pass makes them. A bucket is complete with the part that holds
+// its last element; that is also the first of its parts in the order of the forward pass, which needs it there.
+typedef struct bucket_list {
     gradient_bucket_array buckets;
-} bucket_filler;
+    uint32_t *ends; // per part, how many buckets are complete behind it
+} bucket_list;
 
-static void bucket_push(builder *b, bucket_filler *f, uint64_t elements, uint32_t piece)
-{
-    *array_push(&f->buckets, b->a) = (gradient_bucket){ .elements = elements, .piece = piece };
-    f->filled -= elements;
-}
-
-// True when this part of the model completed at least one bucket: the pass is cut behind it.
-static bool bucket_fill(builder *b, bucket_filler *f, uint64_t elements, bool last, uint32_t piece)
-{
-    const uint32_t before = f->buckets.count;
-    f->filled += elements;
-    while (f->filled >= f->capacity)
-        bucket_push(b, f, f->capacity, piece);
-    if (last && f->filled) bucket_push(b, f, f->filled, piece);
-    return last || f->buckets.count > before;
-}
-
-// Parameters of the parts of the backward pass, in its order. A tied table has both its gradients only at the very end.
+// Parameters of the parts. A tied table has both its gradients only at the very end.
 typedef struct part_elements {
     uint64_t head, layer, embedding;
 } part_elements;
@@ -174,78 +242,158 @@ static part_elements elements_of_parts(const llm_def *m, const memory_settings *
     return e;
 }
 
-typedef struct backward_lists {
-    timed_list head, again, layer, embedding; // again: what is recomputed before each layer
-} backward_lists;
-
-static bool time_backward(builder *b, backward_lists *lists)
-{
-    const memory_settings *s = &b->settings->memory;
-    const uint64_t passes = b->settings->micro_batches, layers = passes * s->layers_here;
-    if (s->has_head) kernels_head_backward(b->model, &s->kernels, b->a, &lists->head.kernels);
-    kernels_layer_recompute(b->model, &s->kernels, s->recompute, b->a, &lists->again.kernels);
-    kernels_layer_backward(b->model, &s->kernels, b->a, &lists->layer.kernels);
-    if (s->has_embedding) kernels_embedding_backward(b->model, &s->kernels, b->a, &lists->embedding.kernels);
-    return time_list(b, &lists->head, passes) && time_list(b, &lists->again, layers) &&
-           time_list(b, &lists->layer, layers) && time_list(b, &lists->embedding, passes);
-}
-
 static uint64_t bucket_capacity(const memory_settings *s)
 {
-    if (!s->bucket_bytes) return UINT64_MAX;
     const double elements = (double)s->bucket_bytes / s->gradient_bytes;
     return elements < 1.0 ? 1 : (uint64_t)elements;
 }
 
-static bool build_backward(builder *b, pass_costs *out)
+static void fill_buckets(builder *b, bucket_list *list)
 {
     const memory_settings *s = &b->settings->memory;
     const part_elements elements = elements_of_parts(b->model, s);
-    const uint32_t parts = s->layers_here + 2; // head, layers from the last, embedding
-    backward_lists lists = { 0 };
-    bucket_filler filler = { .capacity = bucket_capacity(s) };
-    pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
-    if (!time_backward(b, &lists)) return false;
-    out->pieces = arena_array(b->a, work, parts);
+    const uint64_t capacity = bucket_capacity(s);
+    const uint32_t parts = part_count(s);
+    uint64_t filled = 0;
+    list->ends = arena_array(b->a, uint32_t, parts);
     for (uint32_t part = 0; part < parts; part++) {
-        const bool first = part == 0, last = part == parts - 1;
-        const timed_list *list = first ? &lists.head : last ? &lists.embedding : &lists.layer;
-        const uint64_t filled = first ? elements.head : last ? elements.embedding : elements.layer;
-        work *piece = &out->pieces[out->piece_count];
-        if (!first && !last && !play(b, &clock, &lists.again, true, piece)) return false;
-        if (!play(b, &clock, list, false, piece)) return false;
-        if (bucket_fill(b, &filler, filled, last, out->piece_count)) out->piece_count++;
+        const bool last = part == parts - 1;
+        filled += part == 0 ? elements.head : last ? elements.embedding : elements.layer;
+        for (; filled >= capacity; filled -= capacity)
+            array_push(&list->buckets, b->a)->elements = capacity;
+        if (last && filled) array_push(&list->buckets, b->a)->elements = filled;
+        list->ends[part] = list->buckets.count;
     }
-    for (uint32_t i = 0; i < out->piece_count; i++)
-        work_add(&out->backward, &out->pieces[i]);
-    out->buckets = filler.buckets.items;
-    out->bucket_count = filler.buckets.count;
+}
+
+// The forward pass; with buckets, needed before their part.
+static bool write_forward(builder *b, const chunk_lists *lists, const bucket_list *buckets, pass_plan *out)
+{
+    const uint32_t parts = part_count(&b->settings->memory);
+    writer w = writer_begin(b, "one pass of a micro-batch");
+    for (uint32_t part = parts; part-- > 0;) {
+        const uint32_t first = buckets && part ? buckets->ends[part - 1] : 0;
+        for (uint32_t i = buckets ? buckets->ends[part] : 0; i-- > first;)
+            add_item(&w, ITEM_BUCKET, i);
+        if (!play(&w,
+                  part == 0           ? &lists->head
+                  : part == parts - 1 ? &lists->embedding
+                                      : &lists->layer,
+                  false))
+            return false;
+    }
+    *out = writer_end(&w);
     return true;
 }
 
-static bool build_optimizer(builder *b, pass_costs *out)
+// The backward pass; with buckets, complete behind their part.
+static bool write_backward(builder *b, const chunk_lists *lists, const bucket_list *buckets, pass_plan *out)
 {
-    const memory_settings *s = &b->settings->memory;
-    const uint64_t here = memory_parameters_here(b->model, s);
-    const uint32_t shares = s->sharding == SHARDING_NONE ? 1 : s->data;
-    timed_list list = { 0 };
-    const uint64_t share = (here + shares - 1) / shares;
-    if (s->optimizer == OPTIMIZER_ADAM)
-        kernels_optimizer(share, s->gradient_bytes, s->parameter_bytes, b->a, &list.kernels);
-    else
-        kernels_optimizer_sgd(share, s->gradient_bytes, s->parameter_bytes, b->a, &list.kernels);
-    if (!time_list(b, &list, 1)) return false;
-    pass_clock clock = { .launch_ps = roofline_launch_ps(b->gpu) };
-    return play(b, &clock, &list, false, &out->optimizer);
+    const uint32_t parts = part_count(&b->settings->memory);
+    writer w = writer_begin(b, "one pass of a micro-batch");
+    for (uint32_t part = 0, bucket = 0; part < parts; part++) {
+        const bool first = part == 0, last = part == parts - 1;
+        if (!first && !last && !play(&w, &lists->again, true)) return false;
+        if (!play(&w,
+                  first  ? &lists->head_backward
+                  : last ? &lists->embedding_backward
+                         : &lists->layer_backward,
+                  false))
+            return false;
+        for (; buckets && bucket < buckets->ends[part]; bucket++)
+            add_item(&w, ITEM_BUCKET, bucket);
+    }
+    *out = writer_end(&w);
+    return true;
+}
+
+static double flop_of(const builder *b, const pass_plan *p)
+{
+    double flop = 0;
+    for (uint32_t i = 0; i < p->item_count; i++)
+        if (p->items[i].kind == ITEM_WORK) flop += b->works.items[p->items[i].index].flop;
+    return flop;
+}
+
+// Megatron-LM marks the same parameters "sequence_parallel" and adds their gradients up before the step.
+static uint64_t norm_elements_of(const llm_def *m, const memory_settings *s)
+{
+    if (s->kernels.tensor == 1 || !s->kernels.sequence_parallel) return 0;
+    const uint64_t layer = 2 * llm_norm_parameters(m) + (m->bias ? 2 * m->hidden : 0);
+    return s->layers_here * layer + (s->has_head ? llm_norm_parameters(m) : 0);
+}
+
+static bool write_passes(builder *b, chunk_costs *out)
+{
+    chunk_lists lists = { 0 };
+    bucket_list buckets = { 0 };
+    if (!time_chunk(b, &lists) || !write_forward(b, &lists, NULL, &out->forward) ||
+        !write_backward(b, &lists, NULL, &out->backward))
+        return false;
+    out->first_forward = out->forward;
+    out->last_backward = out->backward;
+    if (!b->settings->memory.bucket_bytes) return true;
+    fill_buckets(b, &buckets);
+    out->buckets = buckets.buckets.items;
+    out->bucket_count = buckets.buckets.count;
+    return write_forward(b, &lists, &buckets, &out->first_forward) &&
+           write_backward(b, &lists, &buckets, &out->last_backward);
 }
 
 bool pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_settings *settings,
-                pass_costs *out, sim_error *error)
+                chunk_costs *out, sim_error *error)
 {
     builder b = { .a = a, .model = m, .gpu = gpu, .settings = settings, .error = error };
-    *out = (pass_costs){ .clock_ratio = settings->clock_ratio, .memory_ratio = settings->memory_ratio };
-    if (!build_forward(&b, out) || !build_backward(&b, out) || !build_optimizer(&b, out)) return false;
+    *out = (chunk_costs){ .clock_ratio = settings->clock_ratio, .memory_ratio = settings->memory_ratio };
+    if (!write_passes(&b, out)) return false;
+    out->norm_elements = norm_elements_of(m, &settings->memory);
+    out->flop = flop_of(&b, &out->forward) + flop_of(&b, &out->backward);
+    out->works = b.works.items;
+    out->work_count = b.works.count;
+    out->tensor_calls = b.calls.items;
+    out->tensor_call_count = b.calls.count;
     out->kernels = b.uses.items;
     out->kernel_count = b.uses.count;
     return true;
+}
+
+bool pass_build_optimizer(arena *a, const roofline *gpu, const pass_settings *settings, uint64_t parameters,
+                          optimizer_costs *out, sim_error *error)
+{
+    const memory_settings *s = &settings->memory;
+    const uint32_t shares = s->sharding == SHARDING_NONE ? 1 : s->data;
+    const uint64_t share = (parameters + shares - 1) / shares;
+    builder b = { .a = a, .gpu = gpu, .settings = settings, .error = error };
+    timed_list list = { 0 };
+    *out = (optimizer_costs){ 0 };
+    if (s->optimizer == OPTIMIZER_ADAM)
+        kernels_optimizer(share, s->gradient_bytes, s->parameter_bytes, a, &list.kernels);
+    else
+        kernels_optimizer_sgd(share, s->gradient_bytes, s->parameter_bytes, a, &list.kernels);
+    writer w = writer_begin(&b, "the optimizer's step");
+    if (!time_list(&b, &list, 1) || !play(&w, &list, false)) return false;
+    out->work = w.work;
+    out->kernels = b.uses.items;
+    out->kernel_count = b.uses.count;
+    return true;
+}
+
+sim_time pass_length_ps(const chunk_costs *costs, const pass_plan *p,
+                        sim_time (*time)(void *owner, const tensor_call *call), void *owner)
+{
+    sim_time now = 0, collective_end = 0;
+    for (uint32_t i = 0; i < p->item_count; i++) {
+        const pass_item *item = &p->items[i];
+        switch ((pass_item_kind)item->kind) {
+        case ITEM_WORK: {
+            const work *done = &costs->works[item->index];
+            now = later_ps(now + done->gpu_ps, done->host_ps);
+            break;
+        }
+        case ITEM_TENSOR: collective_end = now + time(owner, &costs->tensor_calls[item->index]); break;
+        case ITEM_JOIN: now = later_ps(now, collective_end); break;
+        case ITEM_BUCKET: break;
+        }
+    }
+    return now;
 }

@@ -3,51 +3,29 @@
 #include "sim/check.h"
 #include <math.h>
 
-const char *const op_stream_words[] = { "compute", "dp", NULL };
+const char *const op_stream_words[] = { "compute", "tp", "dp", "pp", NULL };
 
 typedef struct builder {
     arena *a;
+    uint32_t stage;
+    const chunk_costs *const *chunks;
+    const program_settings *settings;
+    const schedule *schedule;
     program *out;
-    uint32_t last[STREAMS]; // latest operation per stream; NO_ID: none
 } builder;
 
-// Streams keep their order: each operation waits for the one before it on its stream.
-static uint32_t add_op(builder *b, program_op op)
+static program_op *add_op(builder *b, op_kind kind, const char *name)
 {
-    const uint32_t id = b->out->ops.count;
-    *array_push(&b->out->ops, b->a) = op;
-    if (b->last[op.stream] != NO_ID)
-        *array_push(&b->out->edges, b->a) = (program_edge){ .before = b->last[op.stream], .after = id };
-    b->last[op.stream] = id;
-    return id;
+    program_op *op = array_push(&b->out->ops, b->a);
+    *op = (program_op){ .kind = (uint8_t)kind, .micro_batch = NO_ID, .name = name };
+    return op;
 }
 
-static void add_edge(builder *b, uint32_t before, uint32_t after)
+static void add_tensor(builder *b, collective_kind kind, uint64_t bytes, const char *name)
 {
-    *array_push(&b->out->edges, b->a) = (program_edge){ .before = before, .after = after };
-}
-
-static uint32_t add_compute(builder *b, op_kind kind, const char *name, uint32_t micro_batch, uint32_t piece)
-{
-    return add_op(b, (program_op){ .kind = kind,
-                                   .stream = STREAM_COMPUTE,
-                                   .name = name,
-                                   .micro_batch = micro_batch,
-                                   .piece = piece,
-                                   .slot = NO_ID });
-}
-
-static uint32_t add_collective(builder *b, collective_kind kind, const char *name, uint64_t bytes)
-{
-    const uint32_t slot = b->out->collectives.count;
-    *array_push(&b->out->collectives, b->a) =
-        (program_collective){ .kind = kind, .bytes = bytes, .name = name, .op = b->out->ops.count };
-    return add_op(b, (program_op){ .kind = OP_COLLECTIVE,
-                                   .stream = STREAM_DP,
-                                   .name = name,
-                                   .micro_batch = NO_ID,
-                                   .piece = NO_ID,
-                                   .slot = slot });
+    if (b->settings->tensor == 1) return;
+    add_op(b, OP_TENSOR, name)->first = b->out->tensor_calls.count;
+    *array_push(&b->out->tensor_calls, b->a) = (tensor_call){ .kind = kind, .bytes = bytes, .name = name };
 }
 
 static uint64_t bytes_of(uint64_t elements, double element_bytes)
@@ -55,73 +33,265 @@ static uint64_t bytes_of(uint64_t elements, double element_bytes)
     return (uint64_t)ceil((double)elements * element_bytes);
 }
 
-// Reduces the buckets from next on that were full after a piece of the backward pass; they wait for operation done. The
-// order of the stream makes the later ones wait too. Returns the first bucket that is left.
-static uint32_t add_reductions(builder *b, const pass_costs *costs, const program_settings *s, uint32_t next,
-                               uint32_t piece, uint32_t done)
+// ---- data parallel
+
+static uint32_t add_call(builder *b, collective_kind kind, uint64_t bytes, const char *name)
 {
-    const bool zero = s->sharding == SHARDING_ZERO_1;
-    for (uint32_t first = next; next < costs->bucket_count && costs->buckets[next].piece <= piece; next++) {
-        const uint32_t reduction = add_collective(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
-                                                  zero ? "gradient reduce-scatter" : "gradient all-reduce",
-                                                  bytes_of(costs->buckets[next].elements, s->gradient_bytes));
-        if (next == first) add_edge(b, done, reduction);
-    }
-    return next;
+    *array_push(&b->out->data_calls, b->a) = (data_call){ .kind = kind, .bytes = bytes, .name = name };
+    return b->out->data_calls.count - 1;
 }
 
-// The last micro-batch: its backward pass in pieces, each followed by the buckets that it filled, or, without overlap, the
-// whole pass followed by all of them.
-static void add_last_backward(builder *b, const pass_costs *costs, const program_settings *s,
-                              uint32_t micro_batch)
+static void add_line(builder *b, uint32_t first)
 {
-    const uint32_t last = costs->piece_count - 1;
-    if (!s->overlap_gradients) {
-        add_reductions(b, costs, s, 0, last, add_compute(b, OP_BACKWARD, "backward", micro_batch, NO_ID));
+    program_op *op = add_op(b, OP_LINE, "line");
+    op->first = first;
+    op->count = b->out->data_calls.count - first;
+}
+
+static void add_gather(builder *b, const gradient_bucket *bucket)
+{
+    add_call(b, COLLECTIVE_ALL_GATHER, bytes_of(bucket->elements, b->settings->parameter_bytes),
+             "parameter all-gather");
+}
+
+// In the order in which forward passes need them.
+static void add_first_gathers(builder *b)
+{
+    b->out->gathers_first = true;
+    b->out->gathers = arena_array(b->a, uint32_t, b->schedule->def.chunks);
+    for (uint32_t c = 0; c < b->schedule->def.chunks; c++) {
+        for (uint32_t i = b->chunks[c]->bucket_count; i-- > 0;)
+            add_gather(b, &b->chunks[c]->buckets[i]);
+        b->out->gathers[c] = b->out->data_calls.count - 1;
+    }
+    if (b->out->data_calls.count > 0) add_line(b, 0);
+}
+
+// In the order in which the backward pass made them full.
+static void add_last_gathers(builder *b)
+{
+    const uint32_t first = b->out->data_calls.count;
+    for (uint32_t c = b->schedule->def.chunks; c-- > 0;)
+        for (uint32_t i = 0; i < b->chunks[c]->bucket_count; i++)
+            add_gather(b, &b->chunks[c]->buckets[i]);
+    if (b->out->data_calls.count > first) add_line(b, first);
+}
+
+static void add_reductions(builder *b, uint32_t chunk)
+{
+    const bool zero = b->settings->sharding == SHARDING_ZERO_1;
+    b->out->reductions[chunk] = b->out->data_calls.count;
+    for (uint32_t i = 0; i < b->chunks[chunk]->bucket_count; i++)
+        add_call(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
+                 bytes_of(b->chunks[chunk]->buckets[i].elements, b->settings->gradient_bytes),
+                 zero ? "gradient reduce-scatter" : "gradient all-reduce");
+}
+
+static void add_data_wait(builder *b)
+{
+    if (b->out->data_calls.count > 0) add_op(b, OP_DATA_WAIT, "wait")->first = b->out->data_calls.count;
+}
+
+// ---- pipeline
+
+uint32_t program_messages(const schedule_def *def)
+{
+    return 2 * def->chunks * def->micro_batches;
+}
+
+static uint32_t message_of(const schedule_def *def, schedule_pass pass)
+{
+    return (pass.direction * def->chunks + pass.chunk) * def->micro_batches + pass.micro_batch;
+}
+
+// The pass that needs what this one makes, on another stage; false: none does, or the same stage has it already.
+static bool follower(const builder *b, schedule_pass pass, schedule_pass *out)
+{
+    const schedule_def *def = &b->schedule->def;
+    const uint32_t place = pass.chunk * def->stages + b->stage; // the virtual stage
+    *out = pass;
+    if (pass.direction == PASS_FORWARD) {
+        if (place + 1 == def->stages * def->chunks) return false;
+        out->chunk = (uint16_t)((place + 1) / def->stages);
+    } else {
+        if (place == 0) return false;
+        out->chunk = (uint16_t)((place - 1) / def->stages);
+    }
+    return true;
+}
+
+static void add_move(builder *b, bool sends, schedule_pass needing)
+{
+    *array_push(&b->out->moves, b->a) = (program_move){ .sends = sends,
+                                                        .direction = (uint8_t)needing.direction,
+                                                        .message = message_of(&b->schedule->def, needing) };
+}
+
+static bool add_sending(builder *b, schedule_pass pass)
+{
+    schedule_pass needing;
+    if (!follower(b, pass, &needing)) return false;
+    add_move(b, true, needing);
+    return true;
+}
+
+static bool add_receiving(builder *b, schedule_pass pass)
+{
+    uint32_t stage;
+    schedule_pass needed;
+    if (!schedule_needs(b->schedule, b->stage, pass, &stage, &needed) || stage == b->stage) return false;
+    add_move(b, false, pass);
+    return true;
+}
+
+// What has been received in shares is put together.
+static void add_join_shares(builder *b, uint32_t received)
+{
+    const program_settings *s = b->settings;
+    if (s->sequence_parallel || !s->scatter_gather) return;
+    for (uint32_t i = 0; i < received; i++)
+        add_tensor(b, COLLECTIVE_ALL_GATHER, s->activation_bytes, "activation all-gather");
+}
+
+// Passes between which a blocking stage exchanges nothing: one, or where an interleaved schedule runs steadily a forward and
+// the backward behind it (Megatron-LM, forward_backward_pipelining_with_interleaving). Returns the one behind the last.
+static uint32_t run_end(const builder *b, uint32_t first)
+{
+    const schedule *s = b->schedule;
+    const bool pairs = s->def.kind == SCHEDULE_INTERLEAVED_1F1B && first + 1 < s->pass_count &&
+                       schedule_pass_at(s, b->stage, first).direction == PASS_FORWARD &&
+                       schedule_pass_at(s, b->stage, first + 1).direction == PASS_BACKWARD;
+    return first + (pairs ? 2 : 1);
+}
+
+// Between the passes from `before` to `first` and those from there to `end`.
+static void add_exchange(builder *b, uint32_t before, uint32_t first, uint32_t end)
+{
+    const uint32_t start = b->out->moves.count;
+    uint32_t received = 0;
+    for (uint32_t i = before; i < first; i++)
+        add_sending(b, schedule_pass_at(b->schedule, b->stage, i));
+    for (uint32_t i = first; i < end; i++)
+        received += add_receiving(b, schedule_pass_at(b->schedule, b->stage, i));
+    if (b->out->moves.count == start) return;
+    program_op *op = add_op(b, OP_EXCHANGE, "exchange");
+    op->first = start;
+    op->count = b->out->moves.count - start;
+    add_join_shares(b, received);
+}
+
+// ---- passes
+
+typedef struct pass_counts { // by chunk: passes still to come, to know the last one
+    uint32_t *backwards;
+    bool *begun;
+} pass_counts;
+
+static void add_pass(builder *b, pass_counts *counts, schedule_pass pass)
+{
+    const bool forward = pass.direction == PASS_FORWARD;
+    const program_settings *s = b->settings;
+    program_op *op = add_op(b, OP_PASS, pass_direction_words[pass.direction]);
+    op->direction = (uint8_t)pass.direction;
+    op->chunk = pass.chunk;
+    op->micro_batch = pass.micro_batch;
+    if (forward) {
+        op->marked = b->out->gathers_first && !counts->begun[pass.chunk];
+        counts->begun[pass.chunk] = true;
         return;
     }
-    for (uint32_t piece = 0, next = 0; piece <= last; piece++)
-        next = add_reductions(b, costs, s, next, piece,
-                              add_compute(b, OP_BACKWARD_PIECE, "backward", micro_batch, piece));
+    if (--counts->backwards[pass.chunk] > 0 || s->data == 1) return;
+    op->marked = s->overlap_gradients;
+    add_reductions(b, pass.chunk);
 }
 
-void program_build(arena *a, const pass_costs *costs, const program_settings *s, program *out)
+static void add_blocking_passes(builder *b, pass_counts *counts)
+{
+    uint32_t before = 0, first = 0;
+    while (first < b->schedule->pass_count) {
+        const uint32_t end = run_end(b, first);
+        add_exchange(b, before, first, end);
+        for (uint32_t i = first; i < end; i++)
+            add_pass(b, counts, schedule_pass_at(b->schedule, b->stage, i));
+        before = first;
+        first = end;
+    }
+    add_exchange(b, before, first, first);
+}
+
+static void add_overlapped_passes(builder *b, pass_counts *counts)
+{
+    for (uint32_t i = 0; i < b->schedule->pass_count; i++) {
+        const schedule_pass pass = schedule_pass_at(b->schedule, b->stage, i);
+        const uint32_t move = b->out->moves.count;
+        if (add_receiving(b, pass)) {
+            add_op(b, OP_RECEIVE, "receive")->first = move;
+            add_join_shares(b, 1);
+        }
+        add_pass(b, counts, pass);
+        const uint32_t sent = b->out->moves.count;
+        if (add_sending(b, pass)) add_op(b, OP_SEND, "send")->first = sent;
+    }
+}
+
+static void add_passes(builder *b)
+{
+    const uint32_t chunks = b->schedule->def.chunks;
+    pass_counts counts = { .backwards = arena_array(b->a, uint32_t, chunks),
+                           .begun = arena_array(b->a, bool, chunks) };
+    for (uint32_t c = 0; c < chunks; c++)
+        counts.backwards[c] = b->schedule->def.micro_batches;
+    if (b->settings->overlap_pipeline)
+        add_overlapped_passes(b, &counts);
+    else
+        add_blocking_passes(b, &counts);
+}
+
+// ---- the end of a step
+
+// Each rank holds a part of the gradients: with ZeRO-1 a share of a replica's, and always its part of the model. The sum of
+// squares is one fp32 number. With sequence parallel the gradients of norms, each of a part of the tokens, are added up first.
+static void add_gradient_sums(builder *b)
+{
+    const program_settings *s = b->settings;
+    const bool ends = b->stage == 0 || b->stage + 1 == b->schedule->def.stages;
+    uint64_t norm_elements = 0;
+    for (uint32_t c = 0; c < b->schedule->def.chunks; c++)
+        norm_elements += b->chunks[c]->norm_elements;
+    if (s->sequence_parallel && norm_elements > 0)
+        add_tensor(b, COLLECTIVE_ALL_REDUCE, bytes_of(norm_elements, s->gradient_bytes),
+                   "norm weights' gradient all-reduce");
+    if (b->schedule->def.stages > 1 && s->tied_table && ends) {
+        b->out->table_bytes = bytes_of(s->table_elements, s->gradient_bytes);
+        add_op(b, OP_TABLE, "tied table's gradient all-reduce");
+    }
+    add_tensor(b, COLLECTIVE_ALL_REDUCE, 4, "gradient norm all-reduce");
+    if (b->schedule->def.stages > 1) add_op(b, OP_NORM, "gradient norm all-reduce");
+    if (s->data > 1 && s->sharding == SHARDING_ZERO_1) {
+        const uint32_t norm = add_call(b, COLLECTIVE_ALL_REDUCE, 4, "gradient norm all-reduce");
+        add_line(b, norm);
+        add_data_wait(b);
+    }
+}
+
+void program_build(arena *a, uint32_t stage, const chunk_costs *const *chunks, const program_settings *s,
+                   program *out)
 {
     SIM_ASSERT(s->sharding == SHARDING_NONE || s->sharding == SHARDING_ZERO_1);
-    builder b = { .a = a, .out = out, .last = { NO_ID, NO_ID } };
-    const bool communicates = s->data > 1;
-    const bool zero = s->sharding == SHARDING_ZERO_1;
-    *out = (program){ 0 };
-    for (uint32_t i = 0; i < s->micro_batches; i++) {
-        add_compute(&b, OP_FORWARD, "forward", i, NO_ID);
-        if (communicates && i + 1 == s->micro_batches)
-            add_last_backward(&b, costs, s, i);
-        else
-            add_compute(&b, OP_BACKWARD, "backward", i, NO_ID);
-    }
-    // Each replica holds a share of the reduced gradients, so their norm is the sum of one number per replica (fp32).
-    if (communicates && zero)
-        add_edge(&b, b.last[STREAM_COMPUTE],
-                 add_collective(&b, COLLECTIVE_ALL_REDUCE, "gradient norm all-reduce", 4));
-    const uint32_t reduced = b.last[STREAM_DP];
-    const uint32_t optimizer = add_compute(&b, OP_OPTIMIZER, "optimizer", NO_ID, NO_ID);
-    if (reduced != NO_ID) add_edge(&b, reduced, optimizer);
-    if (communicates && zero)
-        for (uint32_t i = 0; i < costs->bucket_count; i++) {
-            const uint32_t gather = add_collective(&b, COLLECTIVE_ALL_GATHER, "parameter all-gather",
-                                                   bytes_of(costs->buckets[i].elements, s->parameter_bytes));
-            if (i == 0) add_edge(&b, optimizer, gather);
-        }
-}
-
-const work *program_work(const program_op *op, const pass_costs *costs)
-{
-    switch (op->kind) {
-    case OP_FORWARD: return &costs->forward;
-    case OP_BACKWARD: return &costs->backward;
-    case OP_BACKWARD_PIECE: return &costs->pieces[op->piece];
-    case OP_OPTIMIZER: return &costs->optimizer;
-    case OP_COLLECTIVE: break;
-    }
-    return NULL;
+    SIM_ASSERT(stage < s->schedule->def.stages);
+    builder b = {
+        .a = a, .stage = stage, .chunks = chunks, .settings = s, .schedule = s->schedule, .out = out
+    };
+    const bool gathers = s->data > 1 && s->sharding == SHARDING_ZERO_1;
+    const uint32_t shares = s->sequence_parallel || s->scatter_gather ? s->tensor : 1;
+    *out = (program){ .message_bytes = (s->activation_bytes + shares - 1) / shares };
+    out->reductions = arena_array(a, uint32_t, s->schedule->def.chunks);
+    if (gathers && s->overlap_parameters) add_first_gathers(&b);
+    const uint32_t reductions = out->data_calls.count;
+    add_passes(&b);
+    if (!s->overlap_gradients && out->data_calls.count > reductions) add_line(&b, reductions);
+    add_data_wait(&b);
+    add_gradient_sums(&b);
+    add_op(&b, OP_OPTIMIZER, "optimizer");
+    if (gathers && !s->overlap_parameters) add_last_gathers(&b);
 }

@@ -1,221 +1,336 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "models/training/step.h"
 #include "models/digest.h"
-#include "sim/array.h"
-#include "sim/graph.h"
+#include "models/training/step_internal.h"
+#include <inttypes.h>
 #include <stdio.h>
 
-// What ended last of all that an operation waited for: the culprit of the idle time before it. At equal ends the least node
-// is taken, so that the order of events does not show.
-typedef struct waited_for {
-    sim_time end;
-    uint32_t node; // NO_ID: nothing yet
-} waited_for;
+// ---- what is told
 
-typedef struct meeting { // one collective of the program, of one group, in the current step
-    uint32_t number;     // in collectives
-    sim_time last_arrival, end;
-    lane_id last_lane;
-} meeting;
-
-typedef struct segment { // of an idle interval, collected from its end backwards
-    sim_time end;
-    lane_id peer; // NO_ID: exposed communication
-} segment;
-ARRAY_OF(segment, segment_array);
-
-struct step_player {
-    arena *arena;
-    sim *sim;
-    step_settings settings;
-    collectives *collectives;
-    graph *graph;
-    blame *blame;
-    uint32_t op_count; // nodes of a lane: lane x op_count + operation
-    uint32_t collective_count;
-    waited_for *waited;   // per node
-    sim_time *started;    // per node: start of work, or arrival at a collective
-    meeting *meetings;    // group x collective_count + slot
-    lane_id *group_lanes; // group x data + member
-    group_id *group_of_lane;
-    uint32_t group_count;
-    segment_array segments; // scratch
-    uint16_t kind_start, kind_work_end;
-    uint32_t step;
-    sim_time step_start;
-    bool stopped;
-};
-
-static lane_id node_lane(const step_player *p, uint32_t node)
+void step_digest_task(step_player *p, lane_id lane, uint64_t name, uint32_t chunk, uint32_t micro_batch,
+                      sim_time start, sim_time end)
 {
-    return node / p->op_count;
-}
-
-static const program_op *node_op(const step_player *p, uint32_t node)
-{
-    return &p->settings.program->ops.items[node % p->op_count];
-}
-
-static meeting *meeting_of(const step_player *p, lane_id lane, uint32_t slot)
-{
-    return &p->meetings[(size_t)p->group_of_lane[lane] * p->collective_count + slot];
-}
-
-// Charges the idle time of a lane up to `until`, when `node` ended it. A collective is charged in two parts, and
-// what lay before the lane's own arrival at it is the business of whatever that arrival had waited for.
-static void charge_idle(step_player *p, lane_id lane, sim_time until, uint32_t node)
-{
-    const sim_time from = blame_busy_until(p->blame, lane);
-    if (until <= from) return;
-    const sim_time now = sim_now(p->sim);
-    array_clear(&p->segments);
-    sim_time end = until;
-    while (end > from && node != NO_ID && node_op(p, node)->kind == OP_COLLECTIVE) {
-        const meeting *m = meeting_of(p, lane, node_op(p, node)->slot);
-        *array_push(&p->segments, p->arena) = (segment){ .end = end, .peer = NO_ID };
-        if (m->last_arrival < end) end = m->last_arrival;
-        if (end > p->started[node]) {
-            *array_push(&p->segments, p->arena) = (segment){ .end = end, .peer = m->last_lane };
-            end = p->started[node];
-        }
-        node = p->waited[node].node;
-    }
-    if (end > from) blame_idle(p->blame, lane, end, BLAME_OTHER, now);
-    while (p->segments.count) {
-        const segment last = *array_pop(&p->segments);
-        if (last.peer == NO_ID)
-            blame_idle(p->blame, lane, last.end, BLAME_EXPOSED_DP, now);
-        else
-            blame_idle_for_peer(p->blame, lane, last.end, last.peer, now);
-    }
-}
-
-static blame_cause cause_of(op_kind kind)
-{
-    switch (kind) {
-    case OP_FORWARD: return BLAME_FORWARD;
-    case OP_BACKWARD:
-    case OP_BACKWARD_PIECE: return BLAME_BACKWARD;
-    case OP_OPTIMIZER: return BLAME_OPTIMIZER;
-    case OP_COLLECTIVE: break;
-    }
-    return BLAME_OTHER;
-}
-
-// Results are recorded per rank, so that folding does not show (DESIGN.md 2.1).
-static void digest_task(step_player *p, lane_id lane, const program_op *op, sim_time start, sim_time end,
-                        uint64_t bytes)
-{
-    const lane_def *l = &p->settings.lanes->lanes[lane];
-    uint64_t words[] = {
-        0, sim_digest_text(op->name), op->micro_batch, (uint64_t)start, (uint64_t)end, bytes
-    };
-    for (uint32_t i = 0; i < l->multiplicity; i++) {
-        words[0] = lane_rank(p->settings.lanes, lane, i);
+    const lane_table *table = p->settings.lanes;
+    uint64_t words[] = { 0, name, chunk, micro_batch, (uint64_t)start, (uint64_t)end };
+    for (uint32_t i = 0; i < table->lanes[lane].multiplicity; i++) {
+        words[0] = lane_rank(table, lane, i);
         sim_digest_add(p->sim, DIGEST_TASK, words, ARRAY_COUNT(words), 1);
     }
 }
 
-static void tell_span(step_player *p, uint32_t node, sim_time start, sim_time end)
+void step_tell_span(step_player *p, const step_span *span)
 {
     const step_listener *listener = &p->settings.listener;
-    if (!listener->on_span) return;
-    const lane_id lane = node_lane(p, node);
-    const program_op *op = node_op(p, node);
-    step_span span = {
-        .step = p->step,
-        .lane = lane,
-        .op = op,
-        .work = program_work(op, p->settings.costs_of_lane[lane]),
-        .start_ps = start,
-        .end_ps = end,
-    };
-    if (op->kind == OP_COLLECTIVE) {
-        span.tag = p->group_of_lane[lane] * p->collective_count + op->slot;
-        span.bytes = p->settings.program->collectives.items[op->slot].bytes;
-    }
-    listener->on_span(listener->owner, &span);
+    if (listener->on_span) listener->on_span(listener->owner, span);
 }
 
-static void start_work(step_player *p, uint32_t node)
+static const program_op *op_of(const step_player *p, lane_id lane)
 {
-    const sim_time now = sim_now(p->sim);
-    const lane_id lane = node_lane(p, node);
-    const program_op *op = node_op(p, node);
-    const work *w = program_work(op, p->settings.costs_of_lane[lane]);
-    charge_idle(p, lane, now, p->waited[node].node);
-
-    sim_time parts[BLAME_CAUSES] = { 0 };
-    parts[BLAME_LAUNCH] = w->launch_ps;
-    parts[BLAME_RECOMPUTE] = w->recompute_ps;
-    parts[cause_of(op->kind)] = w->duration_ps - w->launch_ps - w->recompute_ps;
-    blame_work(p->blame, lane, now + w->duration_ps, parts);
-    sim_schedule(p->sim, now + w->duration_ps, p->kind_work_end, node, 0);
+    return &step_program(p, lane)->ops.items[p->lanes[lane].op];
 }
 
-static void on_ready(void *owner, uint32_t node)
+// The work that a lane has just ended.
+static void tell_work(step_player *p, lane_id lane)
+{
+    lane_state *own = &p->lanes[lane];
+    const program_op *op = op_of(p, lane);
+    step_tell_span(p, &(step_span){ .step = p->step,
+                                    .lane = lane,
+                                    .stream = STREAM_COMPUTE,
+                                    .name = op->name,
+                                    .micro_batch = op->micro_batch,
+                                    .chunk = op->kind == OP_PASS ? op->chunk : NO_ID,
+                                    .work = own->work,
+                                    .launch_ps = own->work_launch,
+                                    .start_ps = own->work_start,
+                                    .end_ps = step_now(p) });
+    own->work = NULL;
+}
+
+// ---- work
+
+static void go_on_at(step_player *p, lane_id lane, sim_time time)
+{
+    p->lanes[lane].wait = WAIT_NOT;
+    sim_schedule(p->sim, time, p->kind_goes_on, lane, 0);
+}
+
+// From start on; returns its end.
+static sim_time do_work(step_player *p, lane_id lane, const work *w, blame_cause cause, sim_time start)
+{
+    lane_state *own = &p->lanes[lane];
+    const sim_time since = start - own->op_start;
+    const sim_time length = w->host_ps - since > w->gpu_ps ? w->host_ps - since : w->gpu_ps;
+    sim_time parts[BLAME_CAUSES] = { 0 };
+    parts[cause] = w->gpu_ps - w->recompute_ps;
+    parts[BLAME_RECOMPUTE] = w->recompute_ps;
+    parts[BLAME_LAUNCH] = length - w->gpu_ps;
+    blame_work(p->blame, lane, start + length, parts);
+    own->work = w;
+    own->work_start = start;
+    own->work_launch = length - w->gpu_ps;
+    return start + length;
+}
+
+static const pass_plan *pass_of(const chunk_costs *costs, const program_op *op)
+{
+    if (op->direction == PASS_FORWARD) return op->marked ? &costs->first_forward : &costs->forward;
+    return op->marked ? &costs->last_backward : &costs->backward;
+}
+
+// ---- collectives of the tensor-parallel group
+
+// Its place among those of the lane: first the calls of the chunks, then those of the program.
+static alone_call *alone_call_of(step_player *p, lane_id lane, const program_op *op, uint32_t index)
+{
+    const stage_costs *costs = p->settings.costs_of_lane[lane];
+    const uint32_t chunks = op->kind == OP_PASS ? op->chunk : p->settings.schedule->chunks;
+    uint32_t place = p->alone_start[lane] + index;
+    for (uint32_t c = 0; c < chunks; c++)
+        place += costs->chunks[c]->tensor_call_count;
+    return &p->alone_calls[place];
+}
+
+// At start, which may lie ahead of the clock: nobody else is concerned.
+static void begin_alone(step_player *p, lane_id lane, const program_op *op, uint32_t index, sim_time start)
+{
+    alone_call *call = alone_call_of(p, lane, op, index);
+    lane_state *own = &p->lanes[lane];
+    own->tensor_end = start + call->time_ps;
+    own->tensor_begun = true;
+    call->times++;
+    collective_record_alone(p->collectives, call->shape, start, own->tensor_end);
+}
+
+static sim_time join_alone(step_player *p, lane_id lane, sim_time now)
+{
+    lane_state *own = &p->lanes[lane];
+    own->tensor_begun = false;
+    if (own->tensor_end <= now) return now;
+    step_idle_exposed(p, lane, p->tensor_group[lane], own->tensor_end, own->tensor_end);
+    return own->tensor_end;
+}
+
+// ---- operations: true when it has ended, false when the lane waits, for an event of its own or for others
+
+// Time runs ahead of the clock while nobody else can take part; where others can, the clock must have come up.
+static bool play_pass(step_player *p, lane_id lane, const program_op *op)
+{
+    const program *program_ = step_program(p, lane);
+    const chunk_costs *costs = p->settings.costs_of_lane[lane]->chunks[op->chunk];
+    const pass_plan *items = pass_of(costs, op);
+    const blame_cause cause = op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD;
+    const bool alone = p->settings.alone_tensor;
+    const sim_time now = step_now(p);
+    lane_state *own = &p->lanes[lane];
+    sim_time time = now;
+    if (!own->begun) {
+        own->begun = true;
+        own->op_start = now;
+    }
+    for (; own->item < items->item_count; own->item++) {
+        const pass_item item = items->items[own->item];
+        switch ((pass_item_kind)item.kind) {
+        case ITEM_WORK:
+            time = do_work(p, lane, &costs->works[item.index], cause, time);
+            if (alone) break;
+            own->item++;
+            go_on_at(p, lane, time);
+            return false;
+        case ITEM_TENSOR:
+            if (alone)
+                begin_alone(p, lane, op, item.index, time);
+            else
+                step_begin_tensor(p, lane, &costs->tensor_calls[item.index]);
+            break;
+        case ITEM_JOIN:
+            if (alone) {
+                time = join_alone(p, lane, time);
+            } else if (own->tensor_begun) {
+                own->wait = WAIT_TENSOR;
+                return false;
+            }
+            break;
+        case ITEM_BUCKET:
+            if (time > now) {
+                go_on_at(p, lane, time);
+                return false;
+            }
+            if (op->direction == PASS_BACKWARD) {
+                step_line_data(p, lane, program_->reductions[op->chunk] + item.index, 1);
+            } else if (own->data_done <= program_->gathers[op->chunk] - item.index) {
+                own->wanted = program_->gathers[op->chunk] - item.index + 1;
+                own->wait = WAIT_DATA;
+                return false;
+            }
+            break;
+        }
+    }
+    if (time > now) {
+        go_on_at(p, lane, time);
+        return false;
+    }
+    step_digest_task(p, lane, p->pass_names[op->direction], op->chunk, op->micro_batch, own->op_start, now);
+    return true;
+}
+
+static bool play_optimizer(step_player *p, lane_id lane)
+{
+    lane_state *own = &p->lanes[lane];
+    if (own->begun) {
+        step_digest_task(p, lane, p->pass_names[2], NO_ID, NO_ID, own->op_start, step_now(p));
+        return true;
+    }
+    own->begun = true;
+    own->op_start = step_now(p);
+    go_on_at(p, lane,
+             do_work(p, lane, p->settings.costs_of_lane[lane]->optimizer, BLAME_OPTIMIZER, own->op_start));
+    return false;
+}
+
+static bool play_tensor(step_player *p, lane_id lane, const program_op *op)
+{
+    lane_state *own = &p->lanes[lane];
+    if (own->begun) return true;
+    own->begun = true;
+    if (p->settings.alone_tensor) {
+        begin_alone(p, lane, op, op->first, step_now(p));
+        go_on_at(p, lane, join_alone(p, lane, step_now(p)));
+    } else {
+        step_begin_tensor(p, lane, &step_program(p, lane)->tensor_calls.items[op->first]);
+        own->wait = WAIT_TENSOR;
+    }
+    return false;
+}
+
+static bool play_exchange(step_player *p, lane_id lane, const program_op *op)
+{
+    lane_state *own = &p->lanes[lane];
+    if (own->begun) return true;
+    own->begun = true;
+    own->wait = WAIT_MOVES;
+    own->missing = op->count;
+    for (uint32_t i = op->first; i < op->first + op->count; i++) {
+        const program_move *move = &step_program(p, lane)->moves.items[i];
+        if (move->sends)
+            step_hand_over(p, lane, move);
+        else
+            step_ask_for(p, lane, move);
+    }
+    return false;
+}
+
+static bool play_receive(step_player *p, lane_id lane, const program_op *op)
+{
+    const program_move *move = &step_program(p, lane)->moves.items[op->first];
+    if (step_message(p, lane, move->message)->end >= 0) return true;
+    p->lanes[lane].wait = WAIT_MESSAGE;
+    return false;
+}
+
+static bool play_meeting(step_player *p, lane_id lane, const program_op *op)
+{
+    lane_state *own = &p->lanes[lane];
+    if (own->begun) return true;
+    own->begun = true;
+    own->wait = WAIT_MEETING;
+    step_join_meeting(p, lane, op);
+    return false;
+}
+
+static bool play_op(step_player *p, lane_id lane, const program_op *op)
+{
+    lane_state *own = &p->lanes[lane];
+    switch ((op_kind)op->kind) {
+    case OP_PASS: return play_pass(p, lane, op);
+    case OP_SEND: step_hand_over(p, lane, &step_program(p, lane)->moves.items[op->first]); return true;
+    case OP_RECEIVE: return play_receive(p, lane, op);
+    case OP_EXCHANGE: return play_exchange(p, lane, op);
+    case OP_TENSOR: return play_tensor(p, lane, op);
+    case OP_LINE: step_line_data(p, lane, op->first, op->count); return true;
+    case OP_DATA_WAIT:
+        if (own->data_done >= op->first) return true;
+        own->wanted = op->first;
+        own->wait = WAIT_DATA;
+        return false;
+    case OP_TABLE:
+    case OP_NORM: return play_meeting(p, lane, op);
+    case OP_OPTIMIZER: return play_optimizer(p, lane);
+    }
+    SIM_ASSERT(false);
+    return false;
+}
+
+void step_advance(step_player *p, lane_id lane)
+{
+    lane_state *own = &p->lanes[lane];
+    const program *program_ = step_program(p, lane);
+    while (own->op < program_->ops.count) {
+        if (!play_op(p, lane, &program_->ops.items[own->op])) return;
+        own->op++;
+        own->item = 0;
+        own->begun = false;
+    }
+    own->wait = WAIT_END;
+    step_check_done(p, lane);
+}
+
+static void on_goes_on(sim *s, void *owner, const sim_event *event)
 {
     step_player *p = owner;
-    const program_op *op = node_op(p, node);
-    p->started[node] = sim_now(p->sim);
-    if (op->kind != OP_COLLECTIVE) {
-        start_work(p, node);
-        return;
-    }
-    const lane_id lane = node_lane(p, node);
-    collective_arrive(p->collectives, meeting_of(p, lane, op->slot)->number,
-                      p->settings.lanes->lanes[lane].place.data);
+    (void)s;
+    if (p->lanes[event->target].work) tell_work(p, event->target);
+    step_advance(p, event->target);
 }
 
-static void finish_node(step_player *p, uint32_t node)
+// The host runs dry while both sides of an exchange stand still.
+void step_end_exchange(step_player *p, lane_id lane)
 {
-    const sim_time now = sim_now(p->sim);
-    uint32_t count;
-    const uint32_t *after = graph_successors(p->graph, node, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        waited_for *w = &p->waited[after[i]];
-        if (w->node == NO_ID || w->end < now || (w->end == now && node < w->node))
-            *w = (waited_for){ .end = now, .node = node };
-    }
-    graph_done(p->graph, node);
+    const sim_time until = step_now(p) + p->settings.restart_ps;
+    step_charge_moves(p, lane, op_of(p, lane));
+    if (p->settings.restart_ps > 0) blame_idle(p->blame, lane, until, BLAME_LAUNCH, until);
+    go_on_at(p, lane, until);
 }
 
-static lane_id last_lane_of_step(const step_player *p)
+// ---- steps
+
+static void begin_lane(step_player *p, lane_id lane)
 {
-    lane_id last = 0;
-    for (lane_id l = 1; l < p->settings.lanes->count; l++)
-        if (blame_busy_until(p->blame, l) > blame_busy_until(p->blame, last)) last = l;
-    return last;
+    p->lanes[lane] = (lane_state){ 0 };
+    for (uint32_t i = 0; i < p->messages; i++)
+        p->message_states[(size_t)lane * p->messages + i] =
+            (message_state){ .handed = -1, .end = -1, .meeting = NO_ID };
 }
 
-// A lane's step ends with the last of its streams: a collective may end after its last work.
-static void charge_step_end(step_player *p, lane_id lane)
+static void on_start(sim *s, void *owner, const sim_event *event)
 {
-    const sim_time busy_until = blame_busy_until(p->blame, lane);
-    const program *program_ = p->settings.program;
-    uint32_t last_op = NO_ID;
-    sim_time last_end = busy_until;
-    for (uint32_t slot = 0; slot < p->collective_count; slot++) {
-        const sim_time end = meeting_of(p, lane, slot)->end;
-        if (end <= last_end) continue;
-        last_end = end;
-        last_op = program_->collectives.items[slot].op;
+    step_player *p = owner;
+    (void)s;
+    p->step_start = event->time;
+    p->done_count = 0;
+    memset(p->caused_by_link, 0, (size_t)p->slow_link_count * BLAME_CAUSES * sizeof *p->caused_by_link);
+    blame_start_step(p->blame, event->time);
+    for (lane_id l = 0; l < p->lane_count; l++)
+        begin_lane(p, l);
+    for (lane_id l = 0; l < p->lane_count; l++)
+        step_advance(p, l);
+}
+
+static void carry_alone(step_player *p)
+{
+    if (!p->settings.alone_tensor) return;
+    for (uint32_t i = 0; i < p->alone_start[p->lane_count]; i++) {
+        alone_call *call = &p->alone_calls[i];
+        if (call->times > 0) collective_carry_alone(p->collectives, call->shape, call->times);
+        call->times = 0;
     }
-    if (last_op != NO_ID) charge_idle(p, lane, last_end, lane * p->op_count + last_op);
 }
 
 static void end_step(step_player *p)
 {
-    const sim_time now = sim_now(p->sim);
-    const uint32_t lanes = p->settings.lanes->count;
-    for (lane_id l = 0; l < lanes; l++)
-        charge_step_end(p, l);
-    // Nobody charges anything at this instant any more, so what the last lane waited for just now is known as well.
-    const lane_id last = last_lane_of_step(p);
-    for (lane_id l = 0; l < lanes; l++)
-        if (l != last) blame_idle_for_peer(p->blame, l, now, last, now + 1);
+    const sim_time now = step_now(p);
+    step_charge_end(p);
     blame_end_step(p->blame, now);
-
+    carry_alone(p);
     const step_end end = {
         .step = p->step++, .start_ps = p->step_start, .end_ps = now, .accounts = p->blame
     };
@@ -226,159 +341,80 @@ static void end_step(step_player *p)
     if (!step_player_is_finished(p)) sim_schedule(p->sim, now, p->kind_start, 0, 0);
 }
 
-static void end_if_done(step_player *p)
+void step_check_done(step_player *p, lane_id lane)
 {
-    if (graph_done_count(p->graph) == graph_node_count(p->graph)) end_step(p);
+    lane_state *own = &p->lanes[lane];
+    if (own->wait != WAIT_END || own->is_done) return;
+    if (own->data_done < step_program(p, lane)->data_calls.count) return;
+    own->is_done = true;
+    if (++p->done_count == p->lane_count) end_step(p);
 }
 
-static void on_work_end(sim *s, void *owner, const sim_event *event)
-{
-    step_player *p = owner;
-    const uint32_t node = event->target;
-    const lane_id lane = node_lane(p, node);
-    const work *w = program_work(node_op(p, node), p->settings.costs_of_lane[lane]);
-    (void)s;
-    digest_task(p, lane, node_op(p, node), p->started[node], event->time, (uint64_t)w->bytes);
-    tell_span(p, node, p->started[node], event->time);
-    finish_node(p, node);
-    end_if_done(p);
-}
+// ---- the interface
 
-static void on_collective_done(void *owner, const collective_result *result)
+// Those of one lane: of its chunks, then of its program.
+static void find_alone_calls(step_player *p, lane_id lane, uint32_t *next)
 {
-    step_player *p = owner;
-    const uint32_t slot = result->tag % p->collective_count, group = result->tag / p->collective_count;
-    const uint32_t data = p->settings.lanes->sizes.data;
-    const lane_id *lanes = &p->group_lanes[(size_t)group * data];
-    meeting *m = &p->meetings[result->tag];
-    m->last_arrival = result->last_arrival_ps;
-    m->end = result->end_ps;
-    m->last_lane = lanes[result->last_member];
-
-    const program_collective *planned = &p->settings.program->collectives.items[slot];
-    const step_listener *listener = &p->settings.listener;
-    if (listener->on_collective) {
-        const step_collective told = {
-            .step = p->step, .name = planned->name, .result = result, .last_lane = m->last_lane
-        };
-        listener->on_collective(listener->owner, &told);
-    }
-    const uint32_t op = planned->op;
-    for (uint32_t member = 0; member < data; member++) {
-        const uint32_t node = lanes[member] * p->op_count + op;
-        digest_task(p, lanes[member], node_op(p, node), p->started[node], result->end_ps, planned->bytes);
-        tell_span(p, node, p->started[node], result->end_ps);
-    }
-    for (uint32_t member = 0; member < data; member++)
-        finish_node(p, lanes[member] * p->op_count + op);
-    end_if_done(p);
-}
-
-static void on_collective_moved(void *owner, const collective_transfer *transfer)
-{
-    const step_player *p = owner;
-    const group_id group = transfer->tag / p->collective_count;
-    p->settings.listener.on_transfer(p->settings.listener.owner, p->step,
-                                     collectives_group(p->collectives, group), transfer);
-}
-
-static void on_start(sim *s, void *owner, const sim_event *event)
-{
-    step_player *p = owner;
-    (void)s;
-    p->step_start = event->time;
-    blame_start_step(p->blame, event->time);
-    for (uint32_t node = 0; node < graph_node_count(p->graph); node++)
-        p->waited[node] = (waited_for){ .end = 0, .node = NO_ID };
-    for (uint32_t group = 0; group < p->group_count; group++)
-        for (uint32_t slot = 0; slot < p->collective_count; slot++) {
-            const program_collective *planned = &p->settings.program->collectives.items[slot];
-            const uint32_t tag = group * p->collective_count + slot;
-            p->meetings[tag].number = collective_open(p->collectives,
-                                                      &(collective_request){
-                                                          .kind = planned->kind,
-                                                          .group = group,
-                                                          .bytes = planned->bytes,
-                                                          .tag = tag,
-                                                          .forced_protocol = p->settings.forced_protocol,
-                                                      });
+    const stage_costs *costs = p->settings.costs_of_lane[lane];
+    const program *program_ = step_program(p, lane);
+    for (uint32_t c = 0; c <= p->settings.schedule->chunks; c++) {
+        const bool of_program = c == p->settings.schedule->chunks;
+        const tensor_call *calls = of_program ? program_->tensor_calls.items : costs->chunks[c]->tensor_calls;
+        const uint32_t count = of_program ? program_->tensor_calls.count
+                                          : costs->chunks[c]->tensor_call_count;
+        for (uint32_t i = 0; i < count; i++) {
+            alone_call *call = &p->alone_calls[(*next)++];
+            call->shape = collective_shape(
+                p->collectives, &(collective_request){ .kind = calls[i].kind,
+                                                       .group = p->tensor_group[lane],
+                                                       .bytes = calls[i].bytes,
+                                                       .forced_protocol = p->settings.forced_protocol });
+            call->time_ps = collective_alone_ps(p->collectives, call->shape);
         }
-    graph_rewind(p->graph);
-    graph_start(p->graph, on_ready, p);
-}
-
-// Data-parallel groups: the lanes that differ in their data coordinate only, in its order, which is the ring's.
-static void build_groups(step_player *p)
-{
-    const lane_table *table = p->settings.lanes;
-    const uint32_t data = table->sizes.data;
-    const uint32_t groups = table->count / data;
-    p->group_lanes = arena_array(p->arena, lane_id, table->count);
-    p->group_of_lane = arena_array(p->arena, group_id, table->count);
-    vertex_id *members = arena_array(p->arena, vertex_id, data);
-    for (lane_id l = 0; l < table->count; l++) {
-        const lane_def *first = &table->lanes[l];
-        if (first->place.data != 0) continue;
-        for (uint32_t d = 0; d < data; d++) {
-            parallel_place place = first->place;
-            place.data = d;
-            const lane_id member = table->lane_of_rank[parallel_rank_at(table->sizes, place)];
-            SIM_ASSERT(table->lanes[member].multiplicity == first->multiplicity);
-            members[d] = p->settings.vertex_of_lane[member];
-            p->group_lanes[(size_t)p->group_count * data + d] = member;
-            p->group_of_lane[member] = p->group_count;
-        }
-        const group_id id = collectives_add_group(
-            p->collectives,
-            &(group_def){
-                .members = members, .count = data, .multiplicity = first->multiplicity, .label = "dp" });
-        SIM_ASSERT(id == p->group_count);
-        p->group_count++;
     }
-    SIM_ASSERT(p->group_count == groups);
 }
 
-static void build_graph(step_player *p)
+static void build_alone_calls(step_player *p)
 {
-    const program *program_ = p->settings.program;
-    const uint32_t lanes = p->settings.lanes->count;
-    p->op_count = program_->ops.count;
-    p->graph = graph_create(p->arena);
-    graph_add_nodes(p->graph, lanes * p->op_count);
-    for (lane_id l = 0; l < lanes; l++)
-        for (uint32_t e = 0; e < program_->edges.count; e++)
-            graph_add_edge(p->graph, l * p->op_count + program_->edges.items[e].before,
-                           l * p->op_count + program_->edges.items[e].after);
-    graph_seal(p->graph);
-    SIM_VERIFY(graph_is_acyclic(p->graph));
+    uint32_t count = 0, next = 0;
+    p->alone_start = arena_array(p->arena, uint32_t, (size_t)p->lane_count + 1);
+    for (lane_id l = 0; l < p->lane_count; l++) {
+        p->alone_start[l] = count;
+        for (uint32_t c = 0; c < p->settings.schedule->chunks; c++)
+            count += p->settings.costs_of_lane[l]->chunks[c]->tensor_call_count;
+        count += step_program(p, l)->tensor_calls.count;
+    }
+    p->alone_start[p->lane_count] = count;
+    p->alone_calls = arena_array(p->arena, alone_call, count);
+    for (lane_id l = 0; l < p->lane_count; l++)
+        find_alone_calls(p, l, &next);
 }
 
 step_player *step_player_create(arena *a, sim *s, network *n, const step_settings *settings)
 {
+    SIM_ASSERT(!settings->alone_tensor || (!settings->listener.on_span && !settings->listener.on_transfer &&
+                                           !settings->listener.on_collective));
     step_player *p = arena_new(a, step_player);
     p->arena = a;
     p->sim = s;
+    p->network = n;
     p->settings = *settings;
-    p->collective_count = settings->program->collectives.count;
-    p->collectives = collectives_create(
-        a, s, n,
-        &(collectives_options){
-            .terms = settings->terms,
-            .grain = settings->grain,
-            .forced_algorithm = settings->forced_algorithm,
-            .done = on_collective_done,
-            .moved = settings->listener.on_transfer ? on_collective_moved : NULL,
-            .owner = p,
-        });
-    build_graph(p);
-    build_groups(p);
-    const uint32_t nodes = graph_node_count(p->graph);
-    p->waited = arena_array(a, waited_for, nodes);
-    p->started = arena_array(a, sim_time, nodes);
-    p->meetings = arena_array(a, meeting, (size_t)p->group_count * p->collective_count);
-    p->blame = blame_create(a, settings->lanes->count);
+    p->lane_count = settings->lanes->count;
+    p->lanes = arena_array(a, lane_state, p->lane_count);
+    const collectives_options options = step_collectives_options(p);
+    p->collectives = collectives_create(a, s, n, &options);
+    step_build_groups(p);
+    if (settings->alone_tensor) build_alone_calls(p);
+    p->pass_names = arena_array(a, uint64_t, 3);
+    p->pass_names[PASS_FORWARD] = sim_digest_text("forward");
+    p->pass_names[PASS_BACKWARD] = sim_digest_text("backward");
+    p->pass_names[2] = sim_digest_text("optimizer");
+    uint32_t *multiplicity = arena_array(a, uint32_t, p->lane_count);
+    for (lane_id l = 0; l < p->lane_count; l++)
+        multiplicity[l] = settings->lanes->lanes[l].multiplicity;
+    p->blame = blame_create(a, p->lane_count, multiplicity);
     p->kind_start = sim_add_kind(s, "step start", SIM_ACT, on_start, p);
-    p->kind_work_end = sim_add_kind(s, "work end", SIM_ACT, on_work_end, p);
+    p->kind_goes_on = sim_add_kind(s, "lane goes on", SIM_ACT, on_goes_on, p);
     return p;
 }
 
@@ -402,20 +438,34 @@ collectives *step_player_collectives(const step_player *p)
     return p->collectives;
 }
 
-uint32_t step_player_meeting_count(const step_player *p)
+unsigned __int128 step_player_caused_by_link(const step_player *p, link_id l, blame_cause cause)
 {
-    return p->group_count * p->collective_count;
+    for (uint32_t i = 0; i < p->slow_link_count; i++)
+        if (p->slow_links[i] == l) return p->caused_by_link[i * BLAME_CAUSES + cause];
+    return 0;
 }
 
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size)
 {
-    const uint32_t inside = graph_first_running(p->graph);
-    const uint32_t node = inside != UINT32_MAX ? inside : graph_first_waiting(p->graph);
-    if (node == UINT32_MAX)
-        snprintf(buffer, size, "nothing waits");
-    else
-        snprintf(buffer, size, "rank %u waits %s \"%s\" in step %u",
-                 p->settings.lanes->lanes[node_lane(p, node)].first_rank,
-                 inside != UINT32_MAX ? "in" : "before", node_op(p, node)->name, p->step);
+    static const char *const words[] = { [WAIT_NOT] = "works",
+                                         [WAIT_TENSOR] = "waits for its tensor-parallel group",
+                                         [WAIT_MESSAGE] = "waits for a message",
+                                         [WAIT_MOVES] = "waits in an exchange",
+                                         [WAIT_DATA] = "waits for its data-parallel group",
+                                         [WAIT_MEETING] = "waits for other stages",
+                                         [WAIT_END] = "waits for its data-parallel group" };
+    for (lane_id l = 0; l < p->lane_count; l++) {
+        const lane_state *own = &p->lanes[l];
+        if (own->is_done) continue;
+        const bool at_end = own->op == step_program(p, l)->ops.count;
+        const program_op *op = at_end ? NULL : op_of(p, l);
+        const int used = snprintf(buffer, size, "rank %u of stage %u %s in step %u",
+                                  step_lane_def(p, l)->first_rank, step_lane_def(p, l)->place.pipeline,
+                                  words[own->wait], p->step);
+        if (op && op->micro_batch != NO_ID && used > 0 && (size_t)used < size)
+            snprintf(buffer + used, size - (size_t)used, ", %s of micro-batch %u", op->name, op->micro_batch);
+        return buffer;
+    }
+    snprintf(buffer, size, "nothing waits");
     return buffer;
 }

@@ -1,29 +1,46 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/training/step.h: plays training steps. One graph of (lane, operation) nodes is built from the program and played
-// once per step: compute operations take their time on the lane, collectives start when their last lane has arrived. A step
-// ends when its last operation ends; then the next one starts on all lanes.
+// models/training/step.h: plays training steps. Every lane goes through its stage's program (program.h), one operation after
+// another on its compute stream; collectives of its groups start when their last member has arrived, messages of the pipeline
+// when they are handed over. A step ends when the last lane has done everything; then the next one starts on all lanes.
 // It writes no rows: a listener is told what happened.
+//
+// Lanes (lane.h) stand for whole tensor-parallel groups or for single ranks. Where a group's collectives have their links to
+// themselves (fold.h) they may be taken at the time that they need alone instead of being played (alone_tensor): the same
+// results in a small part of the time. A pass is then one event.
+//
+// Digest: one record per pass, optimizer and data-parallel collective of every rank: rank, name, chunk and micro-batch,
+// start, end; collectives have records of their own (collective.h).
 #pragma once
 #include "models/collective/collective.h"
 #include "models/training/blame.h"
 #include "models/training/lane.h"
 #include "models/training/program.h"
 
+// What a lane of a stage computes with: by health of its GPU.
+typedef struct stage_costs {
+    const chunk_costs *const *chunks; // of the stage
+    const work *optimizer;
+} stage_costs;
+
 typedef struct step_span { // one operation of one lane
     uint32_t step;         // from 0
     lane_id lane;
-    const program_op *op;
-    const work *work; // NULL: a collective, then:
-    uint32_t tag;     //   which one of the step, below step_player_meeting_count()
-    uint64_t bytes;   //   of the collective
+    op_stream stream;
+    const char *name;
+    uint32_t micro_batch, chunk; // NO_ID: none
+    const work *work;            // NULL: a collective or a message, then:
+    uint64_t collective;         //   its number (step_collective)
+    uint64_t bytes;              //   of the collective
+    sim_time launch_ps;          // of work: waiting for the host
     sim_time start_ps, end_ps;
 } step_span;
 
 typedef struct step_collective {
     uint32_t step;
+    uint64_t number; // through all steps, in the order in which they were opened
     const char *name;
-    const collective_result *result; // its tag is below step_player_meeting_count()
-    lane_id last_lane;               // the last to arrive
+    const collective_result *result;
+    lane_id last_lane; // the last to arrive
 } step_collective;
 
 typedef struct step_end {
@@ -36,7 +53,7 @@ typedef struct step_listener { // any function may be NULL
     void (*on_span)(void *owner, const step_span *span);
     void (*on_collective)(void *owner, const step_collective *collective);
     // It stands for as many transfers as there are groups (group->multiplicity).
-    void (*on_transfer)(void *owner, uint32_t step, const group_def *group,
+    void (*on_transfer)(void *owner, uint32_t step, uint64_t collective, const group_def *group,
                         const collective_transfer *transfer);
     bool (*on_step)(void *owner, const step_end *end); // false: play no more steps
     void *owner;
@@ -44,9 +61,15 @@ typedef struct step_listener { // any function may be NULL
 
 typedef struct step_settings {
     const lane_table *lanes;
-    const vertex_id *vertex_of_lane; // the endpoint of the lane's first rank
-    const program *program;
-    const pass_costs *const *costs_of_lane;
+    const vertex_id *vertex_of_rank;
+    const program *programs;      // by stage
+    const schedule_def *schedule; // of these programs
+    const stage_costs *const *costs_of_lane;
+    bool tied_table;       // some programs have OP_TABLE
+    bool overlap_pipeline; // as in program_settings
+    bool alone_tensor;     // allowed only if nobody listens to spans and transfers
+    sim_time restart_ps;   // of the host after a blocking exchange
+    sim *alone_sim;        // nothing else runs on it (collective.h); may be NULL without alone_tensor
     const collective_terms *terms;
     collective_grain grain;
     int forced_protocol;  // collective_protocol, or PROTOCOL_AUTO
@@ -62,6 +85,15 @@ void step_player_start(step_player *p); // the first step begins now
 uint32_t step_player_steps_done(const step_player *p);
 bool step_player_is_finished(const step_player *p); // all steps, or the listener said enough
 collectives *step_player_collectives(const step_player *p);
-uint32_t step_player_meeting_count(const step_player *p); // collectives of one step, all groups
+// What one step will tell its listener, for estimates of rows.
+typedef struct step_counts {
+    uint64_t spans, collectives, transfers;
+} step_counts;
+step_counts step_player_counts(const step_player *p);
+// Messages of all plans that it keeps for the whole run; 0 in the streams grain. At least, where groups lie differently.
+uint64_t step_player_plan_messages(const step_player *p);
+// Time that GPUs were idle in the present or latest step because a degraded link is slow: waiting for messages and collectives
+// that all had joined, whose pace it sets. x multiplicity; by cause.
+unsigned __int128 step_player_caused_by_link(const step_player *p, link_id l, blame_cause cause);
 // Who waits for what when nothing moves any more, for the message; returns buffer.
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size);

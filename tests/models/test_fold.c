@@ -237,8 +237,7 @@ static void proof_matches(void **state)
                               .gpu_of_rank = gpu_of_rank,
                               .health = degraded_gpus(l.a, &l.s.cluster.degraded, fabric),
                               .data_groups_talk = !c->quiet_data,
-                              .pipeline_talks = true,
-                              .ring = true };
+                              .pipeline_talks = true };
     const bool exact = fold_is_exact(l.a, &q, &obstacle);
     assert_string_equal(fold_obstacle_words[obstacle.kind], fold_obstacle_words[c->want]);
     assert_int_equal(exact, c->want == FOLD_NO_OBSTACLE);

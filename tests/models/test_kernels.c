@@ -3,6 +3,7 @@
 
 #include "models/training/kernels.h"
 #include "tests/support/llms.h"
+#include "tests/support/text.h"
 
 static const llm_def gpt = {
     .name = "gpt",
@@ -387,6 +388,112 @@ static void recompute_repeats_what_was_dropped(void **state)
     for (uint32_t i = 0; i < list.count; i++)
         assert_memory_equal(&list.items[i], &forward.items[i], sizeof(kernel_shape));
     assert_int_equal(list.host_calls, forward.host_calls + 25);
+
+    s.tensor = 2;
+    list = (kernel_array){ 0 };
+    kernels_layer_recompute(&gpt, &s, RECOMPUTE_FULL, *state, &list);
+    assert_int_equal(list.points.count, 4); // both all-reduces again
+    s.attention = ATTENTION_UNFUSED;
+    list = (kernel_array){ 0 };
+    kernels_layer_recompute(&gpt, &s, RECOMPUTE_SELECTIVE, *state, &list);
+    assert_int_equal(list.points.count, 0);
+}
+
+static const char *kernel_name(const kernel_array *list, uint32_t index)
+{
+    return index < list->count ? list->items[index].name : "the end";
+}
+
+// The collectives of a list, one a line: name, kind, bytes, and before which kernels it begins and is waited for.
+static void write_collectives(const kernel_array *list, FILE *stream)
+{
+    assert_int_equal(list->points.count % 2, 0);
+    for (uint32_t i = 0; i < list->points.count; i += 2) {
+        const tensor_point *begins = &list->points.items[i], *waits = begins + 1;
+        assert_true(!begins->waits && waits->waits);
+        assert_true(begins->kernel <= waits->kernel && waits->kernel <= list->count);
+        fprintf(stream, "%s: %s, %lu B, %s to %s\n", begins->call.name,
+                collective_kind_words[begins->call.kind], (unsigned long)begins->call.bytes,
+                kernel_name(list, begins->kernel), kernel_name(list, waits->kernel));
+    }
+}
+
+struct collective_case {
+    const char *name;
+    bool sequence_parallel;
+    const char *want[6]; // embedding, layer, head; forward, then backward
+};
+// Llama 3 8B, one sequence of 8,192 on two GPUs: w T h = 2 8192 4096 = 67,108,864 B; three numbers of 4 bytes per token.
+static const struct collective_case collective_cases[] = {
+    { "rows whole",
+      false,
+      {
+          "embedding.gather all-reduce: all-reduce, 67108864 B, the end to the end\n",
+          "attention.output all-reduce: all-reduce, 67108864 B, attention.residual to attention.residual\n"
+          "mlp.down all-reduce: all-reduce, 67108864 B, mlp.residual to mlp.residual\n",
+          "head.loss maximum all-reduce: all-reduce, 32768 B, the end to the end\n"
+          "head.loss target all-reduce: all-reduce, 32768 B, the end to the end\n"
+          "head.loss sum all-reduce: all-reduce, 32768 B, the end to the end\n",
+          "",
+          "mlp.up.dgrad all-reduce: all-reduce, 67108864 B, mlp.up.wgrad to mlp.norm.backward\n"
+          "attention.qkv.dgrad all-reduce: all-reduce, 67108864 B, attention.qkv.wgrad to "
+          "attention.norm.backward\n",
+          "head.logits.dgrad all-reduce: all-reduce, 67108864 B, head.logits.wgrad to head.norm.backward\n",
+      } },
+    { "sequence parallel",
+      true,
+      {
+          "embedding.gather reduce-scatter: reduce-scatter, 67108864 B, the end to the end\n",
+          "attention.qkv all-gather: all-gather, 67108864 B, attention.qkv to attention.qkv\n"
+          "attention.output reduce-scatter: reduce-scatter, 67108864 B, attention.residual to "
+          "attention.residual\n"
+          "mlp.up all-gather: all-gather, 67108864 B, mlp.up to mlp.up\n"
+          "mlp.down reduce-scatter: reduce-scatter, 67108864 B, mlp.residual to mlp.residual\n",
+          "head.logits all-gather: all-gather, 67108864 B, head.logits to head.logits\n"
+          "head.loss maximum all-reduce: all-reduce, 32768 B, the end to the end\n"
+          "head.loss target all-reduce: all-reduce, 32768 B, the end to the end\n"
+          "head.loss sum all-reduce: all-reduce, 32768 B, the end to the end\n",
+          "embedding.scatter all-gather: all-gather, 67108864 B, embedding.scatter to embedding.scatter\n",
+          "mlp.down.dgrad all-gather: all-gather, 67108864 B, mlp.down.dgrad to mlp.down.dgrad\n"
+          "mlp.up.wgrad all-gather: all-gather, 67108864 B, mlp.up.dgrad to mlp.up.wgrad\n"
+          "mlp.up.dgrad reduce-scatter: reduce-scatter, 67108864 B, mlp.up.wgrad to mlp.norm.backward\n"
+          "attention.output.dgrad all-gather: all-gather, 67108864 B, attention.output.dgrad to "
+          "attention.output.dgrad\n"
+          "attention.qkv.wgrad all-gather: all-gather, 67108864 B, attention.qkv.dgrad to "
+          "attention.qkv.wgrad\n"
+          "attention.qkv.dgrad reduce-scatter: reduce-scatter, 67108864 B, attention.qkv.wgrad to "
+          "attention.norm.backward\n",
+          "head.logits.wgrad all-gather: all-gather, 67108864 B, head.logits.dgrad to head.logits.wgrad\n"
+          "head.logits.dgrad reduce-scatter: reduce-scatter, 67108864 B, head.logits.wgrad to "
+          "head.norm.backward\n",
+      } },
+};
+static lower *const all_lists[] = {
+    kernels_embedding_forward,  kernels_layer_forward,  kernels_head_forward,
+    kernels_embedding_backward, kernels_layer_backward, kernels_head_backward
+};
+
+static void collectives_stand_where_they_are_needed(void **state)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(collective_cases); i++)
+        for (size_t j = 0; j < ARRAY_COUNT(all_lists); j++) {
+            const struct collective_case *c = &collective_cases[i];
+            kernel_settings s = { .micro_batch = 1,
+                                  .sequence_length = 8192,
+                                  .precision = DTYPE_BF16,
+                                  .tensor = 2,
+                                  .sequence_parallel = c->sequence_parallel,
+                                  .fused = true };
+            char text[4096];
+            FILE *stream = tmpfile();
+            assert_non_null(stream);
+            kernel_array list = listed(all_lists[j], &llama3_8b, &s, *state);
+            write_collectives(&list, stream);
+            assert_string_equal(text_read_back(stream, text, sizeof text), c->want[j]);
+            s.tensor = 1;
+            list = listed(all_lists[j], &llama3_8b, &s, *state);
+            assert_int_equal(list.points.count, 0);
+        }
 }
 
 // A small generator of shapes: the same ones each time.
@@ -416,8 +523,19 @@ static llm_def random_model(uint64_t *seed, uint64_t tensor)
     return m;
 }
 
+static void compare_traffic(const kernel_array *list, uint32_t collectives, double bytes)
+{
+    assert_int_equal(list->points.count, 2 * collectives);
+    for (uint32_t i = 0; i < list->points.count; i++) {
+        const tensor_point *point = &list->points.items[i];
+        assert_int_equal(point->waits, i % 2);
+        if (!point->waits) assert_near((double)point->call.bytes, bytes, 0);
+        if (i) assert_true(point->kernel >= list->points.items[i - 1].kernel);
+    }
+}
+
 // Forward products = a third of the FLOP by formula; backward products twice the forward; all GPUs of a tensor group
-// together do what one would; every kernel does something.
+// together do what one would; every kernel does something; a layer's collectives move w T h each, in turns.
 static void products_obey_the_formula(void **state)
 {
     uint64_t seed = 20240607;
@@ -463,6 +581,10 @@ static void products_obey_the_formula(void **state)
                 assert_true(k->batch > 0 && k->m > 0 && k->n > 0 && k->k > 0);
                 assert_non_null(kernel_class_words[k->class]);
             }
+        const uint32_t each = t == 1 ? 0 : s.sequence_parallel ? 4 : 2;
+        compare_traffic(&forward, each, tokens * (double)m.hidden * dtype_bytes(s.precision));
+        compare_traffic(&backward, s.sequence_parallel ? each * 3 / 2 : each,
+                        tokens * (double)m.hidden * dtype_bytes(s.precision));
         arena_release(a, mark);
     }
 }
@@ -509,6 +631,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(accumulation_apart, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(host_is_kept_busy, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(recompute_repeats_what_was_dropped, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(collectives_stand_where_they_are_needed, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(products_obey_the_formula, make_arena, free_arena),
         cmocka_unit_test(classes_have_words),
         cmocka_unit_test_setup_teardown(wider_numbers_move_more, make_arena, free_arena),

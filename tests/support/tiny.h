@@ -60,7 +60,7 @@ static inline pass_settings tiny_settings(uint32_t data)
                     .in_flight = { .layers = 3, .embeddings = 1, .heads = 1 },
                     .gradient_bytes = 4.0,
                     .parameter_bytes = 2.0 },
-        .micro_batches = 5,
+        .overlap_tensor = true,
         .clock_ratio = 1.0,
         .memory_ratio = 1.0,
     };

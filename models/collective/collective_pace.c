@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which link sets the pace of a group: the one that takes longest for what the group's rings carry over it, each ring the same
+// on every hop. Names a culprit; no time is worked out by it.
+#include "models/collective/collective_internal.h"
+
+typedef struct pace_search {
+    const topology *topology;
+    uint32_t *crossings; // by link or bundle
+    uint32_t slowest;    // NO_ID: nothing has been crossed yet
+} pace_search;
+
+static bool is_slower(const pace_search *s, uint32_t link)
+{
+    if (s->slowest == NO_ID) return true;
+    const unsigned __int128 mine = (unsigned __int128)s->crossings[link] *
+                                   topology_rate_mBps(s->topology, s->slowest),
+                            best = (unsigned __int128)s->crossings[s->slowest] *
+                                   topology_rate_mBps(s->topology, link);
+    return mine > best || (mine == best && link < s->slowest);
+}
+
+static void look_at(pace_search *s, vertex_id from, vertex_id to, bool counting)
+{
+    uint32_t path[TOPOLOGY_PATH_MAX];
+    const uint32_t links = topology_route(s->topology, from, to, path);
+    for (uint32_t i = 0; i < links; i++)
+        if (counting)
+            s->crossings[path[i]]++;
+        else if (is_slower(s, path[i]))
+            s->slowest = path[i];
+}
+
+static void look_at_rings(pace_search *s, const ring_set *rings, const vertex_id *members, bool counting)
+{
+    for (uint32_t r = 0; r < rings->count; r++)
+        for (uint32_t i = 0; i < rings->ranks; i++) {
+            const uint32_t *order = &rings->orders[(size_t)r * rings->ranks];
+            look_at(s, members[order[i]], members[order[(i + 1) % rings->ranks]], counting);
+        }
+}
+
+link_id collectives_slowest_link(const collectives *c, group_id g)
+{
+    const group *own = &c->groups.items[g];
+    const topology *t = network_topology(c->network);
+    if (own->def.count == 1) return NO_ID;
+    arena_mark_t mark = arena_mark(c->arena);
+    pace_search s = { .topology = t, .slowest = NO_ID };
+    s.crossings = arena_array(c->arena, uint32_t, topology_link_count(t) + topology_bundle_count(t));
+    for (int counting = 1; counting >= 0; counting--)
+        look_at_rings(&s, plan_cache_rings(c->plans, own->rings), own->def.members, counting);
+    arena_release(c->arena, mark);
+    return s.slowest < topology_link_count(t) ? s.slowest : NO_ID;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/world_costs.h"
+#include "sim/array.h"
+
+typedef struct health {
+    double clock_ratio, memory_ratio;
+} health;
+
+typedef struct builder {
+    arena *a;
+    const scenario *scenario;
+    const roofline *gpu;
+    const stage_table *stages;
+    world_costs *out;
+    sim_error *error;
+} builder;
+
+static pass_settings settings_of(const scenario *s, const memory_settings *memory, health h)
+{
+    return (pass_settings){ .memory = *memory,
+                            .overlap_tensor = s->plan.overlap_tensor,
+                            .clock_ratio = h.clock_ratio,
+                            .memory_ratio = h.memory_ratio,
+                            .where = bind_place_of(s->reader, &s->cluster.node) };
+}
+
+bool world_build_chunk(arena *a, const scenario *s, const roofline *gpu, const stage_table *stages,
+                       const stage_chunk *chunk, double clock_ratio, double memory_ratio, chunk_costs *out,
+                       sim_error *error)
+{
+    memory_settings memory = scenario_memory_settings(s, stages, 0);
+    memory.layers_here = chunk->layers;
+    memory.has_embedding = chunk->has_embedding;
+    memory.has_head = chunk->has_head;
+    const pass_settings settings = settings_of(s, &memory, (health){ clock_ratio, memory_ratio });
+    return pass_build(a, &s->model, gpu, &settings, out, error);
+}
+
+static bool same_health(double clock_ratio, double memory_ratio, health h)
+{
+    return clock_ratio == h.clock_ratio && memory_ratio == h.memory_ratio;
+}
+
+// There is room for as many as lanes have chunks: everything is found by a scan of the few that differ.
+static costed_chunk *chunk_of(builder *b, const stage_chunk *chunk, health h)
+{
+    for (uint32_t i = 0; i < b->out->chunk_count; i++) {
+        costed_chunk *known = b->out->chunks[i];
+        if (known->layers == chunk->layers && known->has_embedding == chunk->has_embedding &&
+            known->has_head == chunk->has_head &&
+            same_health(known->costs.clock_ratio, known->costs.memory_ratio, h))
+            return known;
+    }
+    costed_chunk *made = arena_new(b->a, costed_chunk);
+    made->layers = chunk->layers;
+    made->has_embedding = chunk->has_embedding;
+    made->has_head = chunk->has_head;
+    if (!world_build_chunk(b->a, b->scenario, b->gpu, b->stages, chunk, h.clock_ratio, h.memory_ratio,
+                           &made->costs, b->error))
+        return NULL;
+    return b->out->chunks[b->out->chunk_count++] = made;
+}
+
+static costed_optimizer *optimizer_of(builder *b, uint32_t stage, health h)
+{
+    const memory_settings memory = scenario_memory_settings(b->scenario, b->stages, stage);
+    const uint64_t parameters = memory_parameters_here(&b->scenario->model, &memory);
+    for (uint32_t i = 0; i < b->out->optimizer_count; i++) {
+        costed_optimizer *known = b->out->optimizers[i];
+        if (known->parameters == parameters && same_health(known->clock_ratio, known->memory_ratio, h))
+            return known;
+    }
+    costed_optimizer *made = arena_new(b->a, costed_optimizer);
+    made->parameters = parameters;
+    made->clock_ratio = h.clock_ratio;
+    made->memory_ratio = h.memory_ratio;
+    const pass_settings settings = settings_of(b->scenario, &memory, h);
+    if (!pass_build_optimizer(b->a, b->gpu, &settings, parameters, &made->costs, b->error)) return NULL;
+    return b->out->optimizers[b->out->optimizer_count++] = made;
+}
+
+static const stage_costs *stage_of(builder *b, uint32_t stage, health h)
+{
+    for (uint32_t i = 0; i < b->out->stage_count; i++) {
+        const costed_stage *known = b->out->stages[i];
+        if (known->stage == stage && same_health(known->clock_ratio, known->memory_ratio, h))
+            return &known->costs;
+    }
+    costed_stage *made = arena_new(b->a, costed_stage);
+    const chunk_costs **chunks = arena_array(b->a, const chunk_costs *, b->stages->chunks);
+    for (uint32_t c = 0; c < b->stages->chunks; c++) {
+        const costed_chunk *chunk = chunk_of(b, stage_chunk_at(b->stages, stage, c), h);
+        if (!chunk) return NULL;
+        chunks[c] = &chunk->costs;
+    }
+    const costed_optimizer *optimizer = optimizer_of(b, stage, h);
+    if (!optimizer) return NULL;
+    *made = (costed_stage){ .stage = stage,
+                            .clock_ratio = h.clock_ratio,
+                            .memory_ratio = h.memory_ratio,
+                            .costs = { .chunks = chunks, .optimizer = &optimizer->costs.work } };
+    b->out->stages[b->out->stage_count++] = made;
+    return &made->costs;
+}
+
+static void count_users(builder *b, const lane_def *lane)
+{
+    const health h = { lane->clock_ratio, lane->memory_ratio };
+    for (uint32_t c = 0; c < b->stages->chunks; c++)
+        chunk_of(b, stage_chunk_at(b->stages, lane->place.pipeline, c), h)->users += lane->multiplicity;
+    optimizer_of(b, lane->place.pipeline, h)->users += lane->multiplicity;
+}
+
+bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, const stage_table *stages,
+                       const lane_table *lanes, world_costs *out, sim_error *error)
+{
+    builder b = { .a = a, .scenario = s, .gpu = gpu, .stages = stages, .out = out, .error = error };
+    *out = (world_costs){ .chunks = arena_array(a, costed_chunk *, (size_t)lanes->count * stages->chunks),
+                          .optimizers = arena_array(a, costed_optimizer *, lanes->count),
+                          .stages = arena_array(a, costed_stage *, lanes->count),
+                          .of_lane = arena_array(a, const stage_costs *, lanes->count) };
+    for (lane_id l = 0; l < lanes->count; l++) {
+        const lane_def *lane = &lanes->lanes[l];
+        out->of_lane[l] = stage_of(&b, lane->place.pipeline,
+                                   (health){ lane->clock_ratio, lane->memory_ratio });
+        if (!out->of_lane[l]) return false;
+        count_users(&b, lane);
+    }
+    return true;
+}
