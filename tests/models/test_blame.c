@@ -5,6 +5,8 @@
 #include "sim/array.h"
 #include <string.h>
 
+static const uint32_t ones[] = { 1, 1, 1, 1 };
+
 static void work(blame *b, lane_id lane, sim_time end, blame_cause cause)
 {
     sim_time parts[BLAME_CAUSES] = { 0 };
@@ -37,7 +39,7 @@ static void one_lane_by_hand(void **state)
 {
     (void)state;
     arena *a = arena_create("test");
-    blame *b = blame_create(a, 1);
+    blame *b = blame_create(a, 1, ones);
     blame_start_step(b, 1009);
     blame_work(b, 0, 1709, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 641, [BLAME_LAUNCH] = 59 });
     blame_idle(b, 0, 1801, BLAME_EXPOSED_DP, 1801);
@@ -61,7 +63,7 @@ static void waiting_for_a_peer_is_charged_along_its_causes(void **state)
 {
     (void)state;
     arena *a = arena_create("test");
-    blame *b = blame_create(a, 2);
+    blame *b = blame_create(a, 2, ones);
     blame_start_step(b, 0);
     work(b, 0, 70, BLAME_FORWARD);
     work(b, 1, 100, BLAME_FORWARD);
@@ -69,7 +71,7 @@ static void waiting_for_a_peer_is_charged_along_its_causes(void **state)
     work(b, 1, 200, BLAME_FORWARD);
     blame_idle(b, 1, 230, BLAME_DATA, 230);
     work(b, 1, 300, BLAME_FORWARD);
-    blame_idle_for_peer(b, 0, 300, 1, 300);
+    blame_idle_for_peer(b, 0, 300, 1, BLAME_PEER, 300);
     blame_end_step(b, 300);
     assert_spent(
         b, 0,
@@ -83,13 +85,13 @@ static void only_the_common_time_is_charged_on(void **state)
 {
     (void)state;
     arena *a = arena_create("test");
-    blame *b = blame_create(a, 2);
+    blame *b = blame_create(a, 2, ones);
     blame_start_step(b, 0);
     work(b, 0, 25, BLAME_FORWARD);
     blame_idle(b, 1, 37, BLAME_DATA, 37);
     work(b, 1, 41, BLAME_FORWARD);
     blame_idle(b, 1, 90, BLAME_FAULT, 90);
-    blame_idle_for_peer(b, 0, 60, 1, 91);
+    blame_idle_for_peer(b, 0, 60, 1, BLAME_PEER, 91);
     assert_spent(b, 0,
                  (sim_time[BLAME_CAUSES]){
                      [BLAME_FORWARD] = 25, [BLAME_DATA] = 12, [BLAME_PEER] = 4, [BLAME_FAULT] = 19 });
@@ -102,13 +104,13 @@ static void charges_of_one_instant_do_not_see_each_other(void **state)
     (void)state;
     for (int first = 0; first < 2; first++) {
         arena *a = arena_create("test");
-        blame *b = blame_create(a, 2);
+        blame *b = blame_create(a, 2, ones);
         blame_start_step(b, 0);
         for (int i = 0; i < 2; i++)
             if (i == first)
                 blame_idle(b, 1, 50, BLAME_DATA, 50);
             else
-                blame_idle_for_peer(b, 0, 50, 1, 50);
+                blame_idle_for_peer(b, 0, 50, 1, BLAME_PEER, 50);
         assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_PEER] = 50 });
         arena_destroy(a);
     }
@@ -118,10 +120,104 @@ static void a_lane_cannot_wait_for_itself(void **state)
 {
     (void)state;
     arena *a = arena_create("test");
-    blame *b = blame_create(a, 1);
+    blame *b = blame_create(a, 1, ones);
     blame_start_step(b, 7);
-    blame_idle_for_peer(b, 0, 30, 0, 30);
+    blame_idle_for_peer(b, 0, 30, 0, BLAME_PEER, 30);
     assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_OTHER] = 23 });
+    arena_destroy(a);
+}
+
+static void assert_caused(const blame *b, lane_id lane, uint64_t peer, uint64_t bubble)
+{
+    assert_true(blame_caused_by(b, lane, BLAME_PEER) == peer);
+    assert_true(blame_caused_by(b, lane, BLAME_BUBBLE) == bubble);
+}
+
+// Lane 2 works until 300. Lane 1 waits for it from 100 to 300, then works until 340. Lane 0, which stands for three ranks,
+// waits for lane 1 from 40 to 340: 40-100 and 300-340 by its own fault, 100-300 by that of lane 2.
+static void culprits_are_handed_on(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 3, (const uint32_t[]){ 3, 1, 1 });
+    blame_start_step(b, 0);
+    work(b, 2, 300, BLAME_FORWARD);
+    work(b, 1, 100, BLAME_FORWARD);
+    blame_idle_for_peer(b, 1, 300, 2, BLAME_PEER, 300);
+    work(b, 1, 340, BLAME_FORWARD);
+    work(b, 0, 40, BLAME_FORWARD);
+    blame_idle_for_peer(b, 0, 340, 1, BLAME_PEER, 340);
+    assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 40, [BLAME_PEER] = 300 });
+    assert_caused(b, 0, 0, 0);
+    assert_caused(b, 1, 3 * 100, 0);
+    assert_caused(b, 2, 200 + 3 * 200, 0);
+    blame_start_step(b, 340); // a new step has new culprits
+    assert_caused(b, 1, 0, 0);
+    arena_destroy(a);
+}
+
+// Lane 1 of another stage works 0-50, waits for lane 2 50-80, for a message 80-90, works 90-120: all of that is a bubble to
+// lane 0, caused by lane 1, but for 50-80 by lane 2, and 80-90 by nobody.
+static void waiting_for_another_stage_is_bubble(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 3, ones);
+    blame_start_step(b, 0);
+    work(b, 2, 80, BLAME_FORWARD);
+    work(b, 1, 50, BLAME_FORWARD);
+    blame_idle_for_peer(b, 1, 80, 2, BLAME_PEER, 80);
+    blame_idle(b, 1, 90, BLAME_PP_WAIT, 90);
+    work(b, 1, 120, BLAME_FORWARD);
+    work(b, 0, 10, BLAME_FORWARD);
+    blame_idle_for_stage(b, 0, 120, 1, 120);
+    assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 10, [BLAME_BUBBLE] = 110 });
+    assert_caused(b, 1, 0, 40 + 30);
+    assert_caused(b, 2, 30, 30);
+    arena_destroy(a);
+}
+
+// Waiting for a lane of another stage in a collective takes over its causes, and what is left is bubble.
+static void the_own_cause_may_be_bubble(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 2, ones);
+    blame_start_step(b, 0);
+    work(b, 1, 50, BLAME_FORWARD);
+    blame_idle(b, 1, 57, BLAME_EXPOSED_DP, 57);
+    blame_idle_for_peer(b, 0, 60, 1, BLAME_BUBBLE, 60);
+    assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_BUBBLE] = 53, [BLAME_EXPOSED_DP] = 7 });
+    assert_caused(b, 1, 0, 53);
+    arena_destroy(a);
+}
+
+// Lane 1 is idle for 3 after every 7 of work, so often that what is old is dropped again and again. Lane 0 has stood still
+// since 11 all the while, then lane 2 since `late`: both are charged along every one of the intervals in their time.
+static void what_is_still_asked_for_is_kept(void **state)
+{
+    (void)state;
+    enum { INTERVALS = 30000, LATE = 200000 };
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 3, ones);
+    blame_start_step(b, 0);
+    work(b, 0, 11, BLAME_FORWARD);
+    for (sim_time i = 0; i < INTERVALS; i++) {
+        if (10 * i == LATE) { // lane 0 is charged, and both have time to go on from here
+            blame_idle_for_peer(b, 0, LATE, 1, BLAME_PEER, LATE + 1);
+            work(b, 2, LATE, BLAME_FORWARD);
+        }
+        work(b, 1, 10 * i + 7, BLAME_FORWARD);
+        blame_idle(b, 1, 10 * i + 10, BLAME_DATA, 10 * i + 10);
+    }
+    // From 11 on there are the intervals 1 to INTERVALS - 1 of 3 each.
+    const sim_time end = 10 * INTERVALS;
+    blame_idle_for_peer(b, 0, end, 1, BLAME_PEER, end + 1);
+    blame_idle_for_peer(b, 2, end, 1, BLAME_PEER, end + 1);
+    assert_int_equal(blame_of_lane(b, 0)[BLAME_DATA], 3 * (INTERVALS - 1));
+    assert_int_equal(blame_of_lane(b, 2)[BLAME_DATA], 3 * (end - LATE) / 10);
+    assert_caused(b, 1, (uint64_t)(7 * (INTERVALS - 1) - 1 + 7 * (end - LATE) / 10), 0);
+    blame_end_step(b, end);
     arena_destroy(a);
 }
 
@@ -134,6 +230,10 @@ int main(void)
         cmocka_unit_test(only_the_common_time_is_charged_on),
         cmocka_unit_test(charges_of_one_instant_do_not_see_each_other),
         cmocka_unit_test(a_lane_cannot_wait_for_itself),
+        cmocka_unit_test(culprits_are_handed_on),
+        cmocka_unit_test(waiting_for_another_stage_is_bubble),
+        cmocka_unit_test(the_own_cause_may_be_bubble),
+        cmocka_unit_test(what_is_still_asked_for_is_kept),
     };
     return cmocka_run_group_tests_name("blame", tests, NULL, NULL);
 }
