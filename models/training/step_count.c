@@ -5,27 +5,29 @@
 typedef struct counter {
     const step_player *player;
     lane_id lane;
-    step_counts one;   // of this lane; collectives and transfers of its groups, as a share of them
-    uint64_t messages; // of distinct plans
+    uint64_t lanes; // like it
+    uint64_t spans;
+    uint64_t collectives[ROLES],
+        transfers[ROLES]; // as often as lanes take part, of the groups with this role
 } counter;
 
 static void add_collective(counter *c, group_id group, collective_kind kind, uint64_t bytes, uint64_t times)
 {
-    collectives *all = c->player->collectives;
-    const uint32_t lanes = c->player->groups.items[group].lane_count;
+    const step_player *p = c->player;
+    const group_role role = (group_role)p->groups.items[group].role;
     const collective_request request = {
-        .kind = kind, .group = group, .bytes = bytes, .forced_protocol = c->player->settings.forced_protocol
+        .kind = kind, .group = group, .bytes = bytes, .forced_protocol = p->settings.forced_protocol
     };
-    c->one.spans += times;
-    c->one.collectives += (times + lanes - 1) / lanes;
-    c->one.transfers += (times * collective_transfer_count(all, &request) + lanes - 1) / lanes;
+    c->spans += c->lanes * times;
+    c->collectives[role] += c->lanes * times;
+    c->transfers[role] += c->lanes * times * collective_transfer_count(p->collectives, &request);
 }
 
-static void add_pass(counter *c, const chunk_costs *costs, const pass_plan *items, uint64_t times)
+static void add_passes(counter *c, const chunk_costs *costs, const pass_plan *items, uint64_t times)
 {
-    for (uint32_t i = 0; i < items->item_count; i++) {
+    for (uint32_t i = 0; i < items->item_count && times > 0; i++) {
         const pass_item *item = &items->items[i];
-        if (item->kind == ITEM_WORK) c->one.spans += times;
+        if (item->kind == ITEM_WORK) c->spans += c->lanes * times;
         if (item->kind != ITEM_TENSOR) continue;
         const tensor_call *call = &costs->tensor_calls[item->index];
         add_collective(c, c->player->tensor_group[c->lane], call->kind, call->bytes, times);
@@ -45,7 +47,7 @@ static void add_op(counter *c, const program *program_, const program_op *op)
         add_collective(c, p->table_group[c->lane], COLLECTIVE_ALL_REDUCE, program_->table_bytes, 1);
         break;
     case OP_NORM: add_collective(c, p->norm_group[c->lane], COLLECTIVE_ALL_REDUCE, 4, 1); break;
-    case OP_OPTIMIZER: c->one.spans++; break;
+    case OP_OPTIMIZER: c->spans += c->lanes; break;
     case OP_PASS: // counted by chunk
     case OP_SEND:
     case OP_RECEIVE:
@@ -55,48 +57,68 @@ static void add_op(counter *c, const program *program_, const program_op *op)
     }
 }
 
-static void count_lane(counter *c)
+// A step has one marked pass of each direction through a chunk, or none.
+static void add_chunk(counter *c, uint32_t chunk, bool first_marked, bool last_marked)
+{
+    const step_player *p = c->player;
+    const chunk_costs *costs = p->settings.costs_of_lane[c->lane]->chunks[chunk];
+    const uint64_t micro_batches = p->settings.schedule->micro_batches;
+    add_passes(c, costs, &costs->forward, micro_batches - first_marked);
+    add_passes(c, costs, &costs->first_forward, first_marked);
+    add_passes(c, costs, &costs->backward, micro_batches - last_marked);
+    add_passes(c, costs, &costs->last_backward, last_marked);
+}
+
+static void count_lanes(counter *c)
 {
     const step_player *p = c->player;
     const program *program_ = step_program(p, c->lane);
-    const stage_costs *costs = p->settings.costs_of_lane[c->lane];
-    const uint64_t micro_batches = p->settings.schedule->micro_batches;
-    for (uint32_t chunk = 0; chunk < p->settings.schedule->chunks;
-         chunk++) { // marked passes have more pieces
-        add_pass(c, costs->chunks[chunk], &costs->chunks[chunk]->forward, micro_batches - 1);
-        add_pass(c, costs->chunks[chunk], &costs->chunks[chunk]->first_forward, 1);
-        add_pass(c, costs->chunks[chunk], &costs->chunks[chunk]->backward, micro_batches - 1);
-        add_pass(c, costs->chunks[chunk], &costs->chunks[chunk]->last_backward, 1);
+    bool marked[2] = { false, false }; // by direction: in all chunks or in none
+    for (uint32_t i = 0; i < program_->ops.count; i++) {
+        const program_op *op = &program_->ops.items[i];
+        if (op->kind == OP_PASS && op->marked) marked[op->direction] = true;
+        add_op(c, program_, op);
     }
-    for (uint32_t i = 0; i < program_->ops.count; i++)
-        add_op(c, program_, &program_->ops.items[i]);
+    for (uint32_t chunk = 0; chunk < p->settings.schedule->chunks; chunk++)
+        add_chunk(c, chunk, marked[PASS_FORWARD], marked[PASS_BACKWARD]);
     for (uint32_t i = 0; i < program_->data_calls.count; i++)
         add_collective(c, p->data_group[c->lane], program_->data_calls.items[i].kind,
                        program_->data_calls.items[i].bytes, 1);
     for (uint32_t i = 0; i < program_->moves.count; i++) { // told by its receiver
         if (program_->moves.items[i].sends) continue;
-        c->one.spans++;
-        c->one.collectives++;
-        c->one.transfers++;
+        c->spans += c->lanes;
+        c->collectives[ROLE_MOVE] += c->lanes;
+        c->transfers[ROLE_MOVE] += c->lanes;
+    }
+}
+
+// All groups of a role have as many lanes, each of which was counted.
+static void share_out(const step_player *p, counter *c)
+{
+    bool shared[ROLES] = { [ROLE_MOVE] = true }; // counted once already
+    for (group_id g = 0; g < p->groups.count; g++) {
+        const lane_group *group = &p->groups.items[g];
+        if (shared[group->role]) continue;
+        shared[group->role] = true;
+        c->collectives[group->role] /= group->lane_count;
+        c->transfers[group->role] /= group->lane_count;
     }
 }
 
 step_counts step_player_counts(const step_player *p)
 {
-    const uint32_t stages = p->settings.lanes->sizes.pipeline;
-    step_counts sum = { 0 };
-    for (uint32_t stage = 0; stage < stages; stage++) {
-        counter c = { .player = p, .lane = NO_ID };
-        uint64_t lanes = 0;
-        for (lane_id l = 0; l < p->lane_count; l++) {
-            if (step_lane_def(p, l)->place.pipeline != stage) continue;
-            if (c.lane == NO_ID) c.lane = l;
-            lanes++;
-        }
-        count_lane(&c);
-        sum.spans += lanes * c.one.spans;
-        sum.collectives += lanes * c.one.collectives;
-        sum.transfers += lanes * c.one.transfers;
+    counter c = { .player = p };
+    for (uint32_t stage = 0; stage < p->settings.lanes->sizes.pipeline; stage++) {
+        c.lanes = 0;
+        for (lane_id l = 0; l < p->lane_count; l++)
+            if (step_lane_def(p, l)->place.pipeline == stage && c.lanes++ == 0) c.lane = l;
+        count_lanes(&c);
+    }
+    share_out(p, &c);
+    step_counts sum = { .spans = c.spans };
+    for (int role = 0; role < ROLES; role++) {
+        sum.collectives += c.collectives[role];
+        sum.transfers += c.transfers[role];
     }
     return sum;
 }

@@ -387,11 +387,11 @@ static const struct refusal refusals[] = {
       "windtunnel: error: cannot create \"none/run.db\": No such file or directory\n" },
     { "more steps than the clock holds", TINY, "run.steps=1000000000,training.global_batch=600", "run.db",
       SIM_EXIT_INPUT,
-      "--set:1:5: error: 1000000000 steps of up to 581.0 ms are more than the 53 days that the clock of a "
+      "--set:1:5: error: 1000000000 steps of up to 627.6 ms are more than the 53 days that the clock of a "
       "step simulation may run\n"
       "    1 | run.steps=1000000000\n"
       "      |     ^\n"
-      "  hint: steps: 7937620\n" },
+      "  hint: steps: 7347972\n" },
     { "rates that no clock holds", TINY,
       "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.001 B/s } }", "run.db", SIM_EXIT_INPUT,
       "s.yaml:6:8: error: 2 steps of up to 21710 d are more than the 53 days that the clock of a step "
@@ -410,7 +410,7 @@ static const struct refusal refusals[] = {
       "      |         ^\n"
       "  hint: the GPU's peaks, rates and efficiencies, or the micro-batch, are out of range\n" },
     { "a trace too large", TINY, "run.steps=10000000", "run.db", SIM_EXIT_INPUT,
-      "windtunnel: error: the trace at level transfers would have 1,630,000,074 rows (about 163.0 GB); at "
+      "windtunnel: error: the trace at level transfers would have 1,750,000,074 rows (about 175.0 GB); at "
       "most 20,000,000 rows or 2 GB are written unasked\n"
       "  hint: run.trace: summary writes 74 rows\n" },
     { "a step too large",
@@ -421,8 +421,8 @@ static const struct refusal refusals[] = {
       "  max_sequence: 64, activation: swiglu, norm: rmsnorm, position: rope }\n"
       "training: { global_batch: 80000000 }\n",
       NULL, "run.db", SIM_EXIT_INPUT,
-      "s.yaml:4:13: error: 800 lanes with 200002 operations each are more than the 50 million operations of "
-      "a step that are played\n"
+      "s.yaml:4:13: error: 800 lanes with 160,002,400 operations together are more than the 50 million "
+      "operations of a step that are played\n"
       "    4 | training: { global_batch: 80000000 }\n"
       "      |             ^\n"
       "  hint: a smaller global_batch, or a larger training.micro_batch or plan.bucket\n" },
