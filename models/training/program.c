@@ -154,13 +154,15 @@ static void add_join_shares(builder *b, uint32_t received)
 }
 
 // Passes between which a blocking stage exchanges nothing: one, or where an interleaved schedule runs steadily a forward and
-// the backward behind it (Megatron-LM, forward_backward_pipelining_with_interleaving). Returns the one behind the last.
+// the backward behind it (Megatron-LM, forward_backward_pipelining_with_interleaving). A stage that does all its forwards first
+// never does: its first backward may need what others make of its last forward. Returns the one behind the last.
 static uint32_t run_end(const builder *b, uint32_t first)
 {
     const schedule *s = b->schedule;
-    const bool pairs = s->def.kind == SCHEDULE_INTERLEAVED_1F1B && first + 1 < s->pass_count &&
-                       schedule_pass_at(s, b->stage, first).direction == PASS_FORWARD &&
-                       schedule_pass_at(s, b->stage, first + 1).direction == PASS_BACKWARD;
+    const uint32_t ahead = schedule_warm_up(&s->def, b->stage);
+    const bool steady = first >= ahead && ahead < s->pass_count / 2;
+    const bool pairs = s->def.kind == SCHEDULE_INTERLEAVED_1F1B && steady &&
+                       schedule_pass_at(s, b->stage, first).direction == PASS_FORWARD;
     return first + (pairs ? 2 : 1);
 }
 

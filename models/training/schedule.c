@@ -102,11 +102,11 @@ static schedule_pass nth(const schedule_def *d, uint32_t n, pass_direction direc
     };
 }
 
-// Forwards that a stage does before its first backward, but for the one right before it: GPipe does all (Huang et al.,
-// "GPipe", NeurIPS 2019). 1F1B as many as there are stages behind ("PipeDream-flush": Narayanan et al., "Memory-efficient
-// pipeline-parallel DNN training", ICML 2021). Interleaved two for each stage behind, since a micro-batch passes there in
-// both directions, and p for each chunk but the last (Narayanan et al., SC 2021; Megatron-LM does the same).
-static uint32_t warm_up(const schedule_def *d, uint32_t stage)
+// GPipe does all forwards first (Huang et al., "GPipe", NeurIPS 2019). 1F1B as many as there are stages behind
+// ("PipeDream-flush": Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021). Interleaved two for each
+// stage behind, since a micro-batch passes there in both directions, and p for each chunk but the last (Narayanan et al., SC
+// 2021; Megatron-LM does the same).
+uint32_t schedule_warm_up(const schedule_def *d, uint32_t stage)
 {
     const uint32_t all = d->micro_batches * d->chunks, behind = d->stages - 1 - stage;
     uint32_t count = all;
@@ -128,7 +128,7 @@ schedule schedule_build(arena *a, const schedule_def *def)
                    .passes = arena_array(a, schedule_pass, (size_t)2 * half * def->stages) };
     schedule_pass *next = s.passes;
     for (uint32_t stage = 0; stage < def->stages; stage++) {
-        const uint32_t ahead = warm_up(def, stage);
+        const uint32_t ahead = schedule_warm_up(def, stage);
         for (uint32_t n = 0; n < half + ahead; n++) { // one forward and one backward in turn, where there are
             if (n < half) *next++ = nth(def, n, PASS_FORWARD);
             if (n >= ahead) *next++ = nth(def, n - ahead, PASS_BACKWARD);

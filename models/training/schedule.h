@@ -53,6 +53,8 @@ schedule_pass schedule_pass_at(const schedule *s, uint32_t stage, uint32_t index
 // virtual stage before, a backward for the backward of the virtual stage behind, the last one's for its own forward.
 bool schedule_needs(const schedule *s, uint32_t stage, schedule_pass pass, uint32_t *needed_stage,
                     schedule_pass *needed);
+// Forwards that a stage does before it does one forward and one backward in turn; m v when it does all of them first.
+uint32_t schedule_warm_up(const schedule_def *def, uint32_t stage);
 // Forwards of a stage whose backwards are still to come, at most: activations of that many chunks are kept.
 uint32_t schedule_peak_in_flight(const schedule *s, uint32_t stage);
 

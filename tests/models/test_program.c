@@ -176,6 +176,20 @@ static const pipeline_case pipelines[] = {
         "[<0] F0a [>4 <1] F1a [>5 <4] F0b B0b [>12 <5] F1b B1b [>13 <2 <8] F2a B0a [>6 >8 <3 <9] F3a B1a [>7 "
         ">9 <6] "
         "F2b B2b [>14 <7] F3b B3b [>15 <10] B2a [>10 <11] B3a [>11] N O" } },
+    // As many micro-batches as stages. The first stage does all its forwards first, so the last of them and the first backward,
+    // which comes of it, are no pair; the second stage does 2 + 3 forwards before its only pair, the third 3.
+    { "interleaved, all forwards before the first backward",
+      { SCHEDULE_INTERLEAVED_1F1B, 3, 3, 2 },
+      false,
+      { "F0a [>0] F1a [>1] F2a [>2 <3] F0b [>3 <4] F1b [>4 <5] F2b [>5 <9] B0b [>6 <10] B1b [>7 <11] B2b [>8 "
+        "<6] B0a "
+        "[<7] B1a [<8] B2a N O",
+        "[<0] F0a [>0 <1] F1a [>1 <2] F2a [>2 <3] F0b [>3 <4] F1b [>4 <5 <9] F2b B0b [>5 >9 <10] B1b [>10 "
+        "<11] B2b "
+        "[>11 <6] B0a [>6 <7] B1a [>7 <8] B2a [>8] N O",
+        "[<0] F0a [>3 <1] F1a [>4 <2] F2a [>5 <3] F0b B0b [>9 <4] F1b B1b [>10 <5] F2b B2b [>11 <6] B0a [>6 "
+        "<7] B1a "
+        "[>7 <8] B2a [>8] N O" } },
     { "one stage sends nothing", { SCHEDULE_1F1B, 1, 2, 1 }, false, { "F0a B0a F1a B1a O" } },
 };
 
@@ -222,6 +236,37 @@ static void assert_matched(const traffic *t, const schedule_def *def)
         }
 }
 
+// Both sides of every move come at last when each stage goes on as soon as all moves of its exchange have both.
+static void assert_all_move(const schedule_def *def, const program *programs)
+{
+    uint8_t sides[16][256] = { 0 };
+    uint32_t at[16] = { 0 }; // operation of each stage that has been begun, if it is an exchange
+    bool begun[16] = { false }, moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t stage = 0; stage < def->stages; stage++) {
+            const program *p = &programs[stage];
+            if (at[stage] == p->ops.count) continue;
+            const program_op *op = &p->ops.items[at[stage]];
+            bool ends = true;
+            for (uint32_t i = op->first; op->kind == OP_EXCHANGE && i < op->first + op->count; i++) {
+                const program_move *move = &p->moves.items[i];
+                const uint32_t step = move->direction == PASS_FORWARD ? 1 : def->stages - 1;
+                const uint32_t receiver = move->sends ? (stage + step) % def->stages : stage;
+                sides[receiver][move->message] += !begun[stage];
+                ends = ends && sides[receiver][move->message] == 2;
+            }
+            moved = moved || ends || !begun[stage];
+            begun[stage] = !ends;
+            at[stage] += ends;
+        }
+    }
+    for (uint32_t stage = 0; stage < def->stages; stage++)
+        if (at[stage] < programs[stage].ops.count)
+            fail_msg("p %u, m %u, v %u: stage %u stands still", def->stages, def->micro_batches, def->chunks,
+                     stage);
+}
+
 static void messages_meet_their_receivers(void **state)
 {
     (void)state;
@@ -236,12 +281,14 @@ static void messages_meet_their_receivers(void **state)
                     for (int overlap = 0; overlap < 2; overlap++) {
                         arena *a = arena_create("test");
                         traffic *t = arena_new(a, traffic);
+                        program *all = arena_array(a, program, stages);
                         for (uint32_t stage = 0; stage < stages; stage++, programs++) {
-                            const program p = build(
+                            all[stage] = build(
                                 a, &def, stage,
                                 &(program_settings){ .data = 1, .tensor = 1, .overlap_pipeline = overlap });
-                            count_moves(t, &def, stage, &p);
+                            count_moves(t, &def, stage, &all[stage]);
                         }
+                        if (!overlap) assert_all_move(&def, all);
                         assert_matched(t, &def);
                         arena_destroy(a);
                     }
