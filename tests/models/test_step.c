@@ -37,24 +37,16 @@ static void fill_replica(const void *owner, parallel_place place, play_rank *out
     out->optimizer = (work){ .gpu_ps = t->optimizer };
 }
 
-// A ring on one node by the "simple" protocol: base + steps hop + steps S / n / B, rounded up. n divides S.
-static sim_time ring_ps(collective_kind kind, uint32_t ranks, uint64_t bytes)
-{
-    const uint64_t steps = (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (ranks - 1);
-    assert_int_equal(bytes % ranks, 0);
-    const unsigned __int128 scaled = (unsigned __int128)(steps * bytes / ranks) * UINT64_C(1000000000000000);
-    return 8419000 + (sim_time)steps * 3407000 + (sim_time)((scaled + SCALE_UP_MBPS - 1) / SCALE_UP_MBPS);
-}
-
 static sim_time reduce_ps(const play_options *o, const job *j, uint32_t i)
 {
-    return ring_ps(o->program.sharding == SHARDING_ZERO_1 ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
-                   j->sizes.data, j->elements[i] * PLAY_GRADIENT_BYTES);
+    return play_ring_ps(o->program.sharding == SHARDING_ZERO_1 ? COLLECTIVE_REDUCE_SCATTER
+                                                               : COLLECTIVE_ALL_REDUCE,
+                        j->sizes.data, j->elements[i] * PLAY_GRADIENT_BYTES);
 }
 
 static sim_time gather_ps(const job *j, uint32_t i)
 {
-    return ring_ps(COLLECTIVE_ALL_GATHER, j->sizes.data, j->elements[i] * PLAY_PARAMETER_BYTES);
+    return play_ring_ps(COLLECTIVE_ALL_GATHER, j->sizes.data, j->elements[i] * PLAY_PARAMETER_BYTES);
 }
 
 #define HEALTHY                                                                                              \
@@ -91,7 +83,7 @@ static void without_overlap_everything_adds_up(void **state)
         o.steps = 2;
         sim_time communication = reduce_ps(&o, &j, 0) + reduce_ps(&o, &j, 1);
         if (sharding == SHARDING_ZERO_1)
-            communication += ring_ps(COLLECTIVE_ALL_REDUCE, 4, 4) + gather_ps(&j, 0) + gather_ps(&j, 1);
+            communication += play_ring_ps(COLLECTIVE_ALL_REDUCE, 4, 4) + gather_ps(&j, 0) + gather_ps(&j, 1);
         const sim_time backward = healthy.piece[0] + healthy.piece[1];
         const sim_time want = 3 * (healthy.forward + backward) + communication + healthy.optimizer;
         const played p = play(&o);
@@ -179,7 +171,7 @@ static void parameters_are_gathered_beside_the_first_forward(void **state)
         const sim_time backward = healthy.piece[0] + healthy.piece[1];
         const sim_time waited = g1 + (g0 > half ? g0 - half : 0);
         const sim_time reduced = reduce_ps(&o, &j, 0) + reduce_ps(&o, &j, 1) +
-                                 ring_ps(COLLECTIVE_ALL_REDUCE, 4, 4);
+                                 play_ring_ps(COLLECTIVE_ALL_REDUCE, 4, 4);
         const played p = play(&o);
         assert_int_equal(g0 > half, elements == 40000000);
         assert_int_equal(p.step_ps[1], waited + 4 * half + 2 * backward + reduced + healthy.optimizer);
@@ -277,7 +269,7 @@ static void the_end_of_a_step_is_charged_along_the_last_lane(void **state)
     j.ranks[1].optimizer = j.ranks[3].optimizer = 90019000;
     const play_options o = options_of(&j, 1, SHARDING_ZERO_1, false);
     const played p = play(&o);
-    const sim_time norm = ring_ps(COLLECTIVE_ALL_REDUCE, 2, 4); // in both groups that a rank is in
+    const sim_time norm = play_ring_ps(COLLECTIVE_ALL_REDUCE, 2, 4); // in both groups that a rank is in
     const sim_time reduced = reduce_ps(&o, &j, 0) + reduce_ps(&o, &j, 1) + norm;
     const sim_time gathered = gather_ps(&j, 0) + gather_ps(&j, 1);
     const sim_time before = healthy.forward + healthy.piece[0] + healthy.piece[1] + reduced + norm;

@@ -14,7 +14,7 @@
 enum {
     PLAY_PIECES = 12, // of a pass
     PLAY_CHUNKS = 4,
-    PLAY_LANES = 32,
+    PLAY_LANES = 48,
     PLAY_STEPS = 4,
     PLAY_GRADIENT_BYTES = 4,
     PLAY_PARAMETER_BYTES = 2
@@ -365,6 +365,15 @@ static inline played play(const play_options *o)
     sim_destroy(alone);
     arena_destroy(a);
     return out;
+}
+
+// A ring on one node by the "simple" protocol of test_terms: base + steps hop + steps S / n / B, rounded up. n divides S.
+static inline sim_time play_ring_ps(collective_kind kind, uint32_t ranks, uint64_t bytes)
+{
+    const uint64_t steps = (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (ranks - 1);
+    assert_int_equal(bytes % ranks, 0);
+    const unsigned __int128 scaled = (unsigned __int128)(steps * bytes / ranks) * UINT64_C(1000000000000000);
+    return 8419000 + (sim_time)steps * 3407000 + (sim_time)((scaled + SCALE_UP_MBPS - 1) / SCALE_UP_MBPS);
 }
 
 static inline void assert_spent(const played *p, lane_id lane, const sim_time want[BLAME_CAUSES])
