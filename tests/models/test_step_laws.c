@@ -90,7 +90,7 @@ static program_settings random_program(uint64_t *r)
     return s;
 }
 
-// Tensor-parallel groups within nodes of four ranks.
+// Nodes of four ranks. Unless data comes first, each tensor-parallel group is within one.
 static play_options random_options(uint64_t seed, random_job *j)
 {
     uint64_t r = seed;
@@ -105,7 +105,10 @@ static play_options random_options(uint64_t seed, random_job *j)
         .seed = seed, .chunks = chunks, .tensor = tensor, .alike = test_random_below(&r, 4) > 0
     };
     const program_settings program_ = random_program(&r);
-    return (play_options){ .sizes = { tensor, data, stages, { 0 } },
+    parallel_sizes sizes = { tensor, data, stages, { 0 } };
+    static const char *const orders[] = { "tp-dp-pp", "tp-pp-dp", "dp-tp-pp" };
+    parallel_order_read(orders[test_random_below(&r, ARRAY_COUNT(orders))], sizes.order);
+    return (play_options){ .sizes = sizes,
                            .schedule = { kind, stages, micro_batches, chunks },
                            .fill = fill_at_random,
                            .owner = j,

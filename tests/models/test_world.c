@@ -81,12 +81,17 @@ static void a_world_holds_what_the_scenario_says(void **state)
     assert_int_equal(w->lanes.count, 4);
     for (lane_id i = 0; i < 4; i++) {
         assert_int_equal(w->lanes.lanes[i].place.data, i);
-        assert_int_equal(w->vertex_of_lane[i], topology_gpu_vertex(w->fabric, i));
-        assert_ptr_equal(w->costs_of_lane[i], &w->costs[0]); // all are healthy
+        assert_int_equal(w->vertex_of_rank[i], topology_gpu_vertex(w->fabric, i));
+        assert_ptr_equal(w->costs.of_lane[i], &w->costs.stages[0]->costs); // all are healthy
     }
-    assert_int_equal(w->cost_count, 1);
-    assert_int_equal(world_ranks_with(w, &w->costs[0]), 4);
-    assert_int_equal(w->program.ops.count, 2 * 2 + 1 + 1); // two micro-batches, optimizer, one bucket
+    assert_int_equal(w->costs.stage_count, 1);
+    assert_int_equal(w->costs.chunk_count, 1);
+    assert_int_equal(w->costs.chunks[0]->users, 4);
+    assert_int_equal(w->costs.optimizers[0]->users, 4);
+    assert_int_equal(w->programs[0].ops.count,
+                     2 * 2 + 1 + 1);                      // two micro-batches, the reduction's end, optimizer
+    assert_int_equal(w->programs[0].data_calls.count, 1); // one bucket
+    assert_false(w->folded || w->alone_tensor);
     assert_false(step_player_is_finished(w->player));
     world_destroy(w);
     arena_destroy(l.a);
@@ -106,10 +111,13 @@ static void degraded_gpus_compute_at_their_clock(void **state)
     for (rank_id r = 0; r < 4; r++) {
         assert_near(w->health.clock_ratio[r], r % 2 ? 0.9 : 1.0, 0);
         assert_near(w->health.memory_ratio[r], 1.0, 0);
-        assert_near(w->costs_of_lane[r]->clock_ratio, r % 2 ? 0.9 : 1.0, 0);
+        assert_near(w->costs.of_lane[r]->chunks[0]->clock_ratio, r % 2 ? 0.9 : 1.0, 0);
     }
-    assert_int_equal(w->cost_count, 2);
-    assert_int_equal(world_ranks_with(w, &w->costs[1]), 2);
+    assert_int_equal(w->costs.chunk_count, 2);
+    assert_int_equal(w->costs.optimizer_count, 2);
+    assert_int_equal(w->costs.stage_count, 2);
+    assert_int_equal(w->costs.chunks[1]->users, 2);
+    assert_int_equal(w->costs.optimizers[1]->users, 2);
     world_destroy(w);
     arena_destroy(l.a);
 }
@@ -129,14 +137,14 @@ static void ranks_run_where_they_are_placed(void **state)
     for (rank_id r = 0; r < 12; r++) {
         const gpu_id gpu = r % 2 * 8 + r / 2;
         assert_int_equal(w->gpu_of_rank[r], gpu);
-        assert_int_equal(w->vertex_of_lane[w->lanes.lane_of_rank[r]], topology_gpu_vertex(w->fabric, gpu));
+        assert_int_equal(w->vertex_of_rank[r], topology_gpu_vertex(w->fabric, gpu));
         assert_near(w->health.clock_ratio[r], r == 5 ? 0.9 : 1.0, 0);
     }
     world_destroy(w);
     arena_destroy(l.a);
 }
 
-// A GPU with exactly what a milder plan needs: that plan is the hint.
+// A GPU with exactly what a milder plan needs: that plan is the hint. Neither a group nor a pipeline can share this model out.
 static void a_refusal_names_what_would_fit(void **state)
 {
     static const struct {
@@ -163,7 +171,7 @@ static void a_refusal_names_what_would_fit(void **state)
     loaded l;
     stage_memory need;
     read_checked(&l, *state,
-                 "cluster: { node: dgx-a100 }\nmodel: gpt3-2.7b\n"
+                 "cluster: { node: dgx-a100 }\nmodel: { base: gpt3-2.7b, kv_heads: 1, layers: 31 }\n"
                  "training: { global_batch: 48, micro_batch: 6 }\n");
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         scenario milder = l.s;
@@ -185,6 +193,40 @@ static void a_refusal_names_what_would_fit(void **state)
         assert_true(world_fullest(&need)->total_bytes > bytes);
     }
     arena_destroy(l.a);
+}
+
+// What is left when all else is done: 8 replicas become 4, of two GPUs each.
+static void groups_and_pipelines_are_remedies(void **state)
+{
+    static const struct {
+        const char *model, *want;
+        uint32_t tensor, pipeline;
+    } rows[] = {
+        { "gpt3-2.7b", "it fits with plan.tensor: 2, plan.data: 4", 2, 1 },
+        { "{ base: gpt3-2.7b, kv_heads: 1 }", "it fits with plan.pipeline: 2, plan.data: 4", 1, 2 },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        loaded l;
+        stage_memory need;
+        char text[512], size[32], want[256];
+        snprintf(text, sizeof text,
+                 "cluster: { node: dgx-a100 }\nmodel: %s\nplan: { sharding: zero-1, recompute: full }\n"
+                 "training: { global_batch: 48, micro_batch: 1, gradient_dtype: bf16 }\n",
+                 rows[i].model);
+        read_checked(&l, *state, text);
+        scenario milder = l.s;
+        milder.plan.tensor = rows[i].tensor;
+        milder.plan.pipeline = rows[i].pipeline;
+        milder.plan.data = 4;
+        const stage_memory enough = world_memory(l.a, &milder);
+        const uint64_t bytes = world_fullest(&enough)->total_bytes;
+        l.s.cluster.node.gpu.memory_bytes = bytes;
+        assert_false(world_check_memory(l.a, &l.s, &need, &l.error));
+        units_format_binary_bytes((double)bytes, size, sizeof size);
+        snprintf(want, sizeof want, "%s (%s)", rows[i].want, size);
+        assert_string_equal(l.error.hint, want);
+        arena_destroy(l.a);
+    }
 }
 
 // A GPU of a stage of gpt3-2.7b on 4 stages, 8 layers each.
@@ -264,9 +306,158 @@ static void a_world_that_is_refused_is_none(void **state)
     arena_destroy(l.a);
 }
 
+// ---- lanes, programs and what is played for what
+
+#define MODEL_OF_8                                                                                           \
+    "model: { name: wee, layers: 4, hidden: 128, heads: 8, kv_heads: 8, ffn: 256, vocabulary: 1000,\n"       \
+    "  max_sequence: 64, activation: swiglu, norm: rmsnorm, position: rope, tied_embeddings: true }\n"
+#define TWO_NODES(more_)                                                                                     \
+    "cluster: { node: dgx-h100, nodes: 2, fabric: { topology: single-switch, switch: qm9700 }" more_         \
+    " }\n" MODEL_OF_8 "training: { global_batch: 16 }\n"
+
+struct fold_case {
+    const char *name, *text;
+    bool folded, alone;
+    fold_obstacle_kind obstacle;
+    rank_id rank;
+    uint32_t lanes, multiplicity;
+};
+static const struct fold_case folds[] = {
+    { "a group on each node is a lane", TWO_NODES("") "plan: { tensor: 8 }\n", true, true, FOLD_NO_OBSTACLE,
+      0, 2, 8 },
+    { "two stages of groups", TWO_NODES("") "plan: { tensor: 8, pipeline: 2 }\n", true, true,
+      FOLD_NO_OBSTACLE, 0, 2, 8 },
+    { "two groups on a node share its NVSwitches", TWO_NODES("") "plan: { tensor: 4 }\n", true, false,
+      FOLD_NO_OBSTACLE, 0, 4, 4 },
+    { "fold: none", TWO_NODES("") "plan: { tensor: 8 }\nrun: { fold: none }\n", false, false,
+      FOLD_NO_OBSTACLE, 0, 16, 1 },
+    { "without a group there is nothing to fold", TWO_NODES(""), false, false, FOLD_NO_OBSTACLE, 0, 16, 1 },
+    { "a slow GPU is in the way",
+      TWO_NODES(", degraded: [{ gpu: gpu 11, clock: 0.9 }]") "plan: { tensor: 8 }\n", false, false,
+      FOLD_GROUP_DIFFERS_IN_HEALTH, 11, 16, 1 },
+    { "a slow NIC is in the way",
+      TWO_NODES(", degraded: [{ nic: node 1 nic 3, rate: 0.9 }]") "plan: { tensor: 8 }\n", false, false,
+      FOLD_COLUMNS_DIFFER, 3, 16, 1 },
+};
+
+static void hear_span(void *owner, const step_span *span)
+{
+    (void)owner;
+    (void)span;
+}
+
+static void fold_is_as_asked_for(void **state)
+{
+    const struct fold_case *c = *state;
+    void *folder = NULL;
+    loaded l;
+    assert_int_equal(scratch_enter(&folder), 0);
+    read_checked(&l, folder, c->text);
+    const world_options options[] = { { .queue = QUEUE_HEAP },
+                                      { .queue = QUEUE_HEAP, .play_tensor = true },
+                                      { .queue = QUEUE_HEAP, .listener = { .on_span = hear_span } } };
+    for (size_t i = 0; i < ARRAY_COUNT(options); i++) { // who is to be told of spans needs them played
+        world *w;
+        assert_true(world_create(l.a, &l.s, &options[i], &w, &l.error));
+        assert_int_equal(w->folded, c->folded);
+        assert_int_equal(w->alone_tensor, c->alone && i == 0);
+        assert_int_equal(w->obstacle.kind, c->obstacle);
+        if (c->obstacle != FOLD_NO_OBSTACLE) assert_int_equal(w->obstacle.rank, c->rank);
+        assert_int_equal(w->lanes.count, c->lanes);
+        assert_int_equal(w->lanes.lanes[0].multiplicity, c->multiplicity);
+        world_destroy(w);
+    }
+    arena_destroy(l.a);
+    assert_int_equal(scratch_leave(&folder), 0);
+}
+
+// 4 layers over 2 stages of 2 chunks, one each: the first with the embedding, the last with the head, two alike between them.
+// 16 sequences, 4 replicas: 4 micro-batches of 64 tokens x 128 x 2 bytes, of which each of 2 ranks sends a half.
+static void stages_have_programs(void **state)
+{
+    loaded l;
+    read_checked(
+        &l, *state,
+        TWO_NODES("") "plan: { tensor: 2, pipeline: 2, schedule: interleaved-1f1b, virtual_stages: 2,\n"
+                      "  sharding: zero-1, overlap_pipeline: false }\n");
+    world *w;
+    assert_true(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_HEAP }, &w, &l.error));
+    assert_int_equal(w->schedule.def.micro_batches, 4);
+    assert_int_equal(w->stages.stages, 2);
+    assert_int_equal(w->costs.stage_count, 2);
+    assert_int_equal(w->costs.chunk_count, 3);
+    static const uint64_t users[] = { 8, 16, 8 }; // of ranks' chunks
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(w->costs.chunks[i]->users, users[i]);
+        assert_int_equal(w->costs.chunks[i]->has_embedding, i == 0);
+        assert_int_equal(w->costs.chunks[i]->has_head, i == 2);
+    }
+    for (uint32_t stage = 0; stage < 2; stage++) {
+        const program *p = &w->programs[stage];
+        assert_int_equal(p->message_bytes, 64 * 128 * 2 / 2);
+        // of the vocabulary of 1000, padded to 1024, each rank has half: 512 x 128 elements of 4 bytes
+        assert_int_equal(p->table_bytes, 512 * 128 * 4);
+        // a bucket for each chunk: reduced, the norm, gathered
+        assert_int_equal(p->data_calls.count, 2 + 1 + 2);
+        assert_int_equal(p->ops.items[p->ops.count - 2].kind, OP_OPTIMIZER);
+    }
+    for (lane_id lane = 0; lane < w->lanes.count; lane++)
+        assert_ptr_equal(w->costs.of_lane[lane],
+                         &w->costs.stages[w->lanes.lanes[lane].place.pipeline]->costs);
+    world_destroy(w);
+    arena_destroy(l.a);
+}
+
+static uint64_t digest_of(loaded *l, int fold, const world_options *options)
+{
+    world *w;
+    l->s.run.fold = fold;
+    assert_true(world_create(l->a, &l->s, options, &w, &l->error));
+    step_player_start(w->player);
+    assert_int_equal(sim_run(w->sim, SIM_TIME_MAX), SIM_DRAINED);
+    assert_true(step_player_is_finished(w->player));
+    const uint64_t digest = sim_digest(w->sim);
+    world_destroy(w);
+    return digest;
+}
+
+static void what_is_played_for_what_does_not_show(void **state)
+{
+    loaded l;
+    read_checked(&l, *state, TWO_NODES("") "plan: { tensor: 8, pipeline: 2, sequence_parallel: true }\n");
+    const uint64_t want = digest_of(&l, FOLD_NONE, &(world_options){ .queue = QUEUE_BUCKET });
+    for (int reverse = 0; reverse < 2; reverse++)
+        for (int play_tensor = 0; play_tensor < 2; play_tensor++)
+            assert_true(digest_of(&l, FOLD_NODE,
+                                  &(world_options){ .queue = QUEUE_RADIX,
+                                                    .reverse_phases = reverse,
+                                                    .play_tensor = play_tensor }) == want);
+    arena_destroy(l.a);
+}
+
+// 32,000,000 sequences, 16 replicas: 2,000,000 micro-batches, each a forward and a backward; the reduction's end, the optimizer
+// and one data call more.
+static void too_many_operations_are_refused(void **state)
+{
+    loaded l;
+    read_checked(&l, *state, TWO_NODES("") "plan: { data: 16 }\n");
+    l.s.training.global_batch = 32000000;
+    world *w;
+    assert_false(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_BUCKET }, &w, &l.error));
+    assert_null(w);
+    assert_error_prints(
+        &l.error,
+        "s.yaml:4:13: error: 16 lanes with 64,000,048 operations together are more than the 50 million "
+        "operations of a step that are played\n"
+        "    4 | training: { global_batch: 16 }\n"
+        "      |             ^\n"
+        "  hint: a smaller global_batch, or a larger training.micro_batch or plan.bucket\n");
+    arena_destroy(l.a);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(paths) + 6];
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + ARRAY_COUNT(folds) + 10];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
@@ -276,8 +467,15 @@ int main(void)
     tests[n++] = IN_SCRATCH(degraded_gpus_compute_at_their_clock);
     tests[n++] = IN_SCRATCH(ranks_run_where_they_are_placed);
     tests[n++] = IN_SCRATCH(a_refusal_names_what_would_fit);
+    tests[n++] = IN_SCRATCH(groups_and_pipelines_are_remedies);
     tests[n++] = IN_SCRATCH(each_stage_needs_its_own);
     tests[n++] = IN_SCRATCH(a_world_that_is_refused_is_none);
+    for (size_t i = 0; i < ARRAY_COUNT(folds); i++)
+        tests[n++] = (struct CMUnitTest){ folds[i].name, fold_is_as_asked_for, NULL, NULL,
+                                          (void *)&folds[i] };
+    tests[n++] = IN_SCRATCH(stages_have_programs);
+    tests[n++] = IN_SCRATCH(what_is_played_for_what_does_not_show);
+    tests[n++] = IN_SCRATCH(too_many_operations_are_refused);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);
 }

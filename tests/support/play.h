@@ -347,6 +347,7 @@ static inline played play(const play_options *o)
                                .terms = o->terms ? o->terms : &test_terms,
                                .grain = o->grain,
                                .forced_protocol = PROTOCOL_SIMPLE,
+                               .forced_algorithm = ALGORITHM_RING,
                                .steps = o->steps,
                                .tokens_per_step = 4242,
                                .listener = { .on_step = play_on_step, .owner = &out } };
