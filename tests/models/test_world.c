@@ -435,6 +435,42 @@ static void what_is_played_for_what_does_not_show(void **state)
     arena_destroy(l.a);
 }
 
+static bool keep_length(void *owner, const step_end *end)
+{
+    *(sim_time *)owner = end->end_ps - end->start_ps;
+    return true;
+}
+
+// The refusal of too many steps says how many there may be, from a bound on the length of one: half of what the clock holds.
+static void a_step_is_no_longer_than_its_bound(void **state)
+{
+    static const char *const plans[] = {
+        "plan: { tensor: 8, pipeline: 2, overlap_pipeline: false }\n",
+        "plan: { tensor: 2, pipeline: 4, sharding: zero-1, overlap_parameters: true }\n",
+        "plan: { tensor: 2, pipeline: 2, schedule: interleaved-1f1b, virtual_stages: 2, overlap_pipeline: "
+        "false,\n"
+        "  scatter_gather: false, overlap_tensor: false, overlap_gradients: false }\n",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(plans); i++) {
+        loaded l;
+        char text[1024];
+        unsigned steps = 0;
+        sim_time length = 0;
+        world *w;
+        snprintf(text, sizeof text, TWO_NODES("") "%s", plans[i]);
+        read_checked(&l, *state, text);
+        l.s.run.steps = UINT32_MAX;
+        assert_false(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_BUCKET }, &w, &l.error));
+        assert_int_equal(sscanf(l.error.hint, "steps: %u", &steps), 1);
+        sim_error_clear(&l.error);
+        l.s.run.steps = 1;
+        (void)digest_of(&l, FOLD_NODE,
+                        &(world_options){ .listener = { .on_step = keep_length, .owner = &length } });
+        assert_true(length > 0 && length <= SIM_TIME_MAX / 2 / steps);
+        arena_destroy(l.a);
+    }
+}
+
 // 32,000,000 sequences, 16 replicas: 2,000,000 micro-batches, each a forward and a backward; the reduction's end, the optimizer
 // and one data call more.
 static void too_many_operations_are_refused(void **state)
@@ -457,7 +493,7 @@ static void too_many_operations_are_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(paths) + ARRAY_COUNT(folds) + 10];
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + ARRAY_COUNT(folds) + 11];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
@@ -475,6 +511,7 @@ int main(void)
                                           (void *)&folds[i] };
     tests[n++] = IN_SCRATCH(stages_have_programs);
     tests[n++] = IN_SCRATCH(what_is_played_for_what_does_not_show);
+    tests[n++] = IN_SCRATCH(a_step_is_no_longer_than_its_bound);
     tests[n++] = IN_SCRATCH(too_many_operations_are_refused);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);
