@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "models/recorder.h"
+#include "models/recorder_internal.h"
 #include "sim/array.h"
 #include "sim/os.h"
-#include <string.h>
-
-struct recorder {
-    arena *a;
-    tables *tables;
-    const world *world;
-    part_bases parts;
-    uint64_t spans, transfers;
-    uint32_t kernels;
-    uint64_t *link_bytes;              // per link, at the end of the step before
-    unsigned __int128 *caused_by_lane; // of all steps
-    unsigned __int128 *caused_by_link; // by place in topology_degraded_links()
-    stats_running step_s;
-    unsigned __int128 blame_ps[BLAME_CAUSES], gpu_time_ps;
-    bool (*after_step)(void *owner);
-    void *owner;
-};
 
 recorder *recorder_create(arena *a)
 {
@@ -104,11 +87,6 @@ void recorder_write_env(tables *t, const char *arguments)
                                             .cores = os_cores() });
 }
 
-static uint64_t memory_of_lane(const world *w, lane_id l)
-{
-    return w->memory.of_stage[w->lanes.lanes[l].place.pipeline].total_bytes;
-}
-
 static void describe_ranks(recorder *r)
 {
     const world *w = r->world;
@@ -135,7 +113,7 @@ static void describe_ranks(recorder *r)
                                     .layers = known_int(stage_layers(&w->stages, stage)),
                                     .clock_ratio = lane->clock_ratio,
                                     .memory_ratio = lane->memory_ratio,
-                                    .memory_need_bytes = known_int(memory_of_lane(w, l)),
+                                    .memory_need_bytes = known_int(recorder_lane_memory(w, l)),
                                     .memory_bytes = known_int(w->scenario->cluster.node.gpu.memory_bytes) });
     }
 }
@@ -188,7 +166,9 @@ void recorder_describe(recorder *r, const world *w, tables *t)
     uint32_t links;
     topology_degraded_links(w->fabric, &links);
     r->link_bytes = arena_array(r->a, uint64_t, topology_link_count(w->fabric));
-    r->caused_by_lane = arena_array(r->a, unsigned __int128, w->lanes.count);
+    r->blame_of_stage = arena_array(r->a, unsigned __int128, (size_t)w->stages.stages *BLAME_CAUSES);
+    r->peer_by_lane = arena_array(r->a, unsigned __int128, w->lanes.count);
+    r->bubble_by_lane = arena_array(r->a, unsigned __int128, w->lanes.count);
     r->caused_by_link = arena_array(r->a, unsigned __int128, links);
     r->parts = recorder_write_parts(t, w->fabric, &w->scenario->cluster, w->gpus);
     describe_ranks(r);
@@ -256,26 +236,25 @@ static void on_collective(void *owner, const step_collective *told)
     const sim_time duration = c->end_ps - c->last_arrival_ps;
     tables_write_collective(
         r->tables,
-        &(row_collective){
-            .collective_id = told->number,
-            .step = told->step,
-            .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
-            .purpose_id = tables_name(r->tables, told->name),
-            .group_kind_id = tables_name(r->tables, label),
-            .group_id = c->group,
-            .algorithm_id = tables_name(r->tables, collective_algorithm_words[c->algorithm]),
-            .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
-            .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
-            .ranks = c->ranks,
-            .multiplicity = c->multiplicity,
-            .bytes = c->bytes,
-            .payload_bytes = c->payload_bytes,
-            .first_arrival_ps = c->first_arrival_ps,
-            .last_arrival_ps = c->last_arrival_ps,
-            .end_ps = c->end_ps,
-            .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
-            .algorithm_Bps = rate_of((double)c->bytes, duration),
-            .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
+        &(row_collective){ .collective_id = told->number,
+                           .step = told->step,
+                           .kind_id = tables_name(r->tables, collective_kind_words[c->kind]),
+                           .purpose_id = tables_name(r->tables, told->name),
+                           .group_kind_id = tables_name(r->tables, label),
+                           .group_id = c->group,
+                           .algorithm_id = tables_name(r->tables, collective_algorithm_words[c->algorithm]),
+                           .protocol_id = tables_name(r->tables, collective_protocol_words[c->protocol]),
+                           .grain_id = tables_name(r->tables, collective_grain_words[c->grain]),
+                           .ranks = c->ranks,
+                           .multiplicity = c->multiplicity,
+                           .bytes = c->bytes,
+                           .payload_bytes = c->payload_bytes,
+                           .first_arrival_ps = c->first_arrival_ps,
+                           .last_arrival_ps = c->last_arrival_ps,
+                           .end_ps = c->end_ps,
+                           .last_rank_id = known_int(r->world->lanes.lanes[told->last_lane].first_rank),
+                           .algorithm_Bps = rate_of((double)c->bytes, duration),
+                           .bus_Bps = rate_of((double)c->bytes * bus_factor(c->kind, c->ranks), duration) });
 }
 
 static void on_transfer(void *owner, uint32_t step, uint64_t collective, const group_def *group,
@@ -296,170 +275,13 @@ static void on_transfer(void *owner, uint32_t step, uint64_t collective, const g
                                            .end_ps = moved->end_ps });
 }
 
-static void write_cause(recorder *r, const step_end *end, trace_opt_int lane, int cause,
-                        trace_opt_int culprit, unsigned __int128 time, unsigned __int128 total)
-{
-    tables_write_blame(r->tables, &(row_blame){ .step = end->step,
-                                                .lane_id = lane,
-                                                .cause_id = tables_name(r->tables, blame_cause_words[cause]),
-                                                .idle = !blame_is_compute((blame_cause)cause),
-                                                .culprit_part_id = culprit,
-                                                .time_ps = (int64_t)time,
-                                                .share_ratio = (double)time / (double)total });
-}
-
-// Of all lanes together. A part that caused at least a thousandth of all GPU time has a row of its own.
-static unsigned __int128 write_culprits(recorder *r, const step_end *end, int cause, unsigned __int128 total)
-{
-    const world *w = r->world;
-    const bool waits = cause == BLAME_PEER || cause == BLAME_BUBBLE;
-    unsigned __int128 named = 0, time;
-    uint32_t links;
-    for (lane_id l = 0; waits && l < w->lanes.count; l++) {
-        time = blame_caused_by(end->accounts, l, (blame_cause)cause);
-        if (time < total / 1000 || time == 0) continue;
-        const vertex_id gpu = w->vertex_of_rank[w->lanes.lanes[l].first_rank];
-        write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_vertex + gpu), time, total);
-        named += time;
-    }
-    const link_id *slow = topology_degraded_links(w->fabric, &links);
-    for (uint32_t i = 0; i < links; i++) {
-        time = step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
-        if (time < total / 1000 || time == 0) continue;
-        write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_link + slow[i]), time,
-                    total);
-        named += time;
-    }
-    return named;
-}
-
-static void write_blame_of_all(recorder *r, const step_end *end, const unsigned __int128 *spent,
-                               unsigned __int128 total)
-{
-    for (int cause = 0; cause < BLAME_CAUSES; cause++) {
-        const unsigned __int128 rest = spent[cause] - write_culprits(r, end, cause, total);
-        if (rest > 0) write_cause(r, end, (trace_opt_int){ 0 }, cause, (trace_opt_int){ 0 }, rest, total);
-    }
-}
-
-static void write_blame(recorder *r, const step_end *end, lane_id lane, const unsigned __int128 *spent,
-                        unsigned __int128 total)
-{
-    for (int cause = 0; cause < BLAME_CAUSES; cause++)
-        if (spent[cause])
-            write_cause(r, end, known_int(lane), cause, (trace_opt_int){ 0 }, spent[cause], total);
-}
-
-static double compute_share(const sim_time *spent, sim_time duration)
-{
-    sim_time busy = 0;
-    for (int cause = 0; cause < BLAME_CAUSES; cause++)
-        if (blame_is_compute((blame_cause)cause)) busy += spent[cause];
-    return duration > 0 ? (double)busy / (double)duration : 0.0;
-}
-
-static void write_lanes(recorder *r, const step_end *end)
-{
-    const world *w = r->world;
-    const sim_time duration = end->end_ps - end->start_ps;
-    for (lane_id l = 0; l < w->lanes.count; l++) {
-        const sim_time *spent = blame_of_lane(end->accounts, l);
-        const uint32_t multiplicity = w->lanes.lanes[l].multiplicity;
-        unsigned __int128 times[BLAME_CAUSES];
-        for (int cause = 0; cause < BLAME_CAUSES; cause++)
-            times[cause] = (unsigned __int128)spent[cause] * multiplicity;
-        write_blame(r, end, l, times, (unsigned __int128)duration * multiplicity);
-        tables_write_gpu_sample(r->tables,
-                                &(row_gpu_sample){ .lane_id = l,
-                                                   .start_ps = end->start_ps,
-                                                   .end_ps = end->end_ps,
-                                                   .busy_ratio = compute_share(spent, duration),
-                                                   .memory_used_bytes = known_int(memory_of_lane(w, l)) });
-    }
-}
-
-static void write_links(recorder *r, const step_end *end)
-{
-    const topology *fabric = r->world->fabric;
-    const double duration_s = units_s_from_ps(end->end_ps - end->start_ps);
-    for (link_id l = 0; l < topology_link_count(fabric); l++) {
-        const uint64_t bytes = network_link_bytes(r->world->network, l), before = r->link_bytes[l];
-        r->link_bytes[l] = bytes;
-        if (bytes == before) continue;
-        const double rate_Bps = (double)topology_link_at(fabric, l)->rate_mBps / 1000.0;
-        tables_write_link_sample(
-            r->tables, &(row_link_sample){ .link_part_id = r->parts.first_link + l,
-                                           .start_ps = end->start_ps,
-                                           .end_ps = end->end_ps,
-                                           .wire_bytes = bytes - before,
-                                           .busy_ratio = (double)(bytes - before) / rate_Bps / duration_s });
-    }
-}
-
-static void write_step(recorder *r, const step_end *end)
-{
-    const scenario *s = r->world->scenario;
-    const uint64_t tokens = s->training.global_batch * s->training.sequence_length;
-    const double flop = llm_flop_per_token(&s->model, s->training.sequence_length, FLOP_MODEL_FULL) *
-                        (double)tokens;
-    const double peak_flop = s->cluster.node.gpu.peak_flops[s->training.precision] * s->plan.gpus *
-                             units_s_from_ps(end->end_ps - end->start_ps);
-    tables_write_step(r->tables,
-                      &(row_step){ .step = end->step,
-                                   .start_ps = end->start_ps,
-                                   .end_ps = end->end_ps,
-                                   .tokens = tokens,
-                                   .sequences = s->training.global_batch,
-                                   .model_flop = known_real(flop),
-                                   .mfu_ratio = known_real(flop / peak_flop),
-                                   .hfu_ratio = known_real(summary_executed_flop(r->world) / peak_flop) });
-}
-
-static void add_culprits(recorder *r, const step_end *end)
-{
-    const world *w = r->world;
-    uint32_t links;
-    const link_id *slow = topology_degraded_links(w->fabric, &links);
-    for (lane_id l = 0; l < w->lanes.count; l++)
-        r->caused_by_lane[l] += blame_caused_by(end->accounts, l, BLAME_PEER) +
-                                blame_caused_by(end->accounts, l, BLAME_BUBBLE);
-    for (uint32_t i = 0; i < links; i++)
-        for (int cause = 0; cause < BLAME_CAUSES; cause++)
-            r->caused_by_link[i] += step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
-}
-
-static bool on_step(void *owner, const step_end *end)
-{
-    recorder *r = owner;
-    const world *w = r->world;
-    unsigned __int128 spent[BLAME_CAUSES] = { 0 }, total = 0;
-    for (lane_id l = 0; l < w->lanes.count; l++)
-        for (int cause = 0; cause < BLAME_CAUSES; cause++) {
-            const unsigned __int128 time = (unsigned __int128)blame_of_lane(end->accounts, l)[cause] *
-                                           w->lanes.lanes[l].multiplicity;
-            spent[cause] += time;
-            total += time;
-        }
-    for (int cause = 0; cause < BLAME_CAUSES; cause++)
-        r->blame_ps[cause] += spent[cause];
-    r->gpu_time_ps += total;
-    stats_add(&r->step_s, units_s_from_ps(end->end_ps - end->start_ps));
-
-    add_culprits(r, end);
-    if (tables_wants(r->tables, TABLE_BLAME)) write_blame_of_all(r, end, spent, total);
-    if (tables_wants(r->tables, TABLE_GPU_SAMPLE)) write_lanes(r, end);
-    if (tables_wants(r->tables, TABLE_LINK_SAMPLE)) write_links(r, end);
-    if (tables_wants(r->tables, TABLE_STEP)) write_step(r, end);
-    return !r->after_step || r->after_step(r->owner);
-}
-
 step_listener recorder_listener(recorder *r, trace_level level)
 {
     return (step_listener){
         .on_span = level >= tables_all[TABLE_SPAN].level ? on_span : NULL,
         .on_collective = level >= tables_all[TABLE_COLLECTIVE].level ? on_collective : NULL,
         .on_transfer = level >= tables_all[TABLE_TRANSFER].level ? on_transfer : NULL,
-        .on_step = on_step,
+        .on_step = recorder_end_step,
         .owner = r,
     };
 }
@@ -486,10 +308,14 @@ summary_input recorder_totals(const recorder *r)
     return (summary_input){
         .world = r->world,
         .step_s = r->step_s,
+        .played_ps = r->played_ps,
         .blame_ps = r->blame_ps,
+        .blame_of_stage = r->blame_of_stage,
         .gpu_time_ps = r->gpu_time_ps,
-        .caused_by_lane = r->caused_by_lane,
+        .peer_by_lane = r->peer_by_lane,
+        .bubble_by_lane = r->bubble_by_lane,
         .caused_by_link = r->caused_by_link,
+        .link_bytes = r->link_bytes,
     };
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/network/fluid_network.h"
 #include "models/run_output.h"
 #include "sim/os.h"
 #include <inttypes.h>
@@ -80,7 +81,7 @@ static void write_run(run_context *c, const char *resolved)
 {
     const scenario *s = c->scenario;
     row_run row = run_output_row(s, "step", resolved);
-    row.fold = s->run.fold == FOLD_NODE ? "node" : "none";
+    row.fold = c->world->folded ? "node" : "none"; // what was done, not what was asked for
     row.model = s->model.name;
     row.plan = describe_plan(c);
     row.nodes = s->cluster.nodes;
@@ -187,6 +188,9 @@ static void summarise(run_context *c)
     const summary_input totals = recorder_totals(c->recorder);
     const double steps = (double)totals.step_s.count;
     summary_build(r->arena, &totals, &r->summary);
+    breakdown_classes(r->arena, &totals, &r->classes);
+    breakdown_culprits(r->arena, &totals, &r->culprits);
+    breakdown_links(r->arena, &totals, &r->links);
     summary_assumptions(r->arena, c->scenario, &r->assumptions);
     for (int cause = 0; cause < BLAME_CAUSES; cause++) {
         if (!totals.blame_ps[cause]) continue;
@@ -211,9 +215,14 @@ static void count(run_context *c)
         step_player_collectives(c->world->player));
     const network_counters network_ = network_counters_of(c->world->network);
     const sim_counters sim_ = sim_counters_of(c->world->sim);
+    const bool fluid = network_engine_of(c->world->network) == ENGINE_FLUID;
+    const fluid_counters fluid_ = fluid ? fluid_counters_of(c->world->network) : (fluid_counters){ 0 };
     c->result->counters = (run_counters){
         .events = sim_.handled,
         .collectives = collectives_.played,
+        .collectives_alone = collectives_.alone,
+        .settles = fluid_.settles,
+        .flows_touched = fluid_.solver.flows_touched,
         .messages = collectives_.messages,
         .plan_hits = collectives_.plan_hits,
         .transfers = network_.delivered,

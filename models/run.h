@@ -2,6 +2,7 @@
 // models/run.h: one run end to end: load, check, build, play, summarise, write. What tools, validation and tests call; the C
 // interface for other programs is models/windtunnel.h. Errors by value; nothing is printed and nothing exits.
 #pragma once
+#include "models/breakdown.h"
 #include "models/recorder.h"
 
 typedef struct run_progress {
@@ -47,6 +48,9 @@ ARRAY_OF(blame_share, blame_share_array);
 
 typedef struct run_counters {
     uint64_t events, collectives, messages, plan_hits, transfers, bytes_sent, trace_rows;
+    uint64_t collectives_alone; // of collectives: taken at the time that they need alone
+    // Of the fluid engine: instants in which rates were worked out, flows that were looked at then. 0 for the others.
+    uint64_t settles, flows_touched;
     uint32_t pending_high_water;
     uint64_t arena_bytes; // high-water mark
 } run_counters;
@@ -61,7 +65,10 @@ typedef struct run_result {
     uint32_t steps_done;
     uint64_t digest; // of a run that is done
     summary_array summary;
-    blame_share_array blame; // causes that occur, compute first
+    blame_share_array blame;   // causes that occur, compute first
+    blame_class_array classes; // the same by pipeline stage
+    culprit_array culprits;
+    busy_link_array links;
     assumption_array assumptions;
     run_counters counters;
     double wall_s, cpu_s;

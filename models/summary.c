@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "models/summary.h"
+#include "models/breakdown.h"
 #include "models/digest.h"
+#include <math.h>
 #include <string.h>
 
 static void add(arena *a, summary_array *out, const char *metric, unit_kind kind, const char *unit,
@@ -49,7 +50,7 @@ static void add_rates(arena *a, const summary_input *in, summary_array *out)
     add(a, out, "tokens_per_s", UNIT_NONE, "tokens/s", tokens / step_s, "tokens of all replicas per second");
     add(a, out, "tokens_per_s_per_gpu", UNIT_NONE, "tokens/s", per_token, "the same per GPU");
     add(a, out, "model_flops", UNIT_FLOPS, "FLOP/s", model_full,
-        "per GPU: the model's matrix products, attention over the full square, no recomputation");
+        "per GPU: matrix products, full attention, no recomputation");
     add(a, out, "mfu", UNIT_NONE, "1", model_full / peak, "model_flops / data-sheet peak of the precision");
     add(a, out, "model_flops_causal", UNIT_FLOPS, "FLOP/s", model_causal,
         "per GPU: the same with attention over the lower triangle only");
@@ -69,6 +70,72 @@ static double share_of(const summary_input *in, blame_cause from, blame_cause to
     return in->gpu_time_ps ? (double)sum / (double)in->gpu_time_ps : 0.0;
 }
 
+// What is left of a step when the GPUs' mean time in a cause is taken away.
+static double step_without(const summary_input *in, blame_cause cause)
+{
+    return in->step_s.mean * (1.0 - share_of(in, cause, cause));
+}
+
+static void add_causes(arena *a, const summary_input *in, summary_array *out)
+{
+    const char *what_if = "what would be left of a step if that waiting vanished and nothing else changed";
+    const struct {
+        const char *metric, *explanation;
+        blame_cause from, to;
+    } shares[] = {
+        { "compute_share", "GPU time spent computing", BLAME_FORWARD, BLAME_OPTIMIZER },
+        { "recompute_share", "GPU time spent computing activations again", BLAME_RECOMPUTE, BLAME_RECOMPUTE },
+        { "launch_share", "GPU time spent waiting for the host to launch kernels", BLAME_LAUNCH,
+          BLAME_LAUNCH },
+        { "bubble_share", "GPU time spent waiting for another stage to hand over", BLAME_BUBBLE,
+          BLAME_BUBBLE },
+        { "pp_wait_share", "GPU time spent waiting for messages between stages on their way", BLAME_PP_WAIT,
+          BLAME_PP_WAIT },
+        { "peer_share", "GPU time spent waiting for others of a group to arrive", BLAME_PEER, BLAME_PEER },
+        { "exposed_tp_share", "GPU time spent waiting for tensor-parallel collectives that all had joined",
+          BLAME_EXPOSED_TP, BLAME_EXPOSED_TP },
+        { "exposed_dp_share", "GPU time spent waiting for data-parallel collectives that all had joined",
+          BLAME_EXPOSED_DP, BLAME_EXPOSED_DP },
+        { "exposed_communication_share", "GPU time spent waiting for collectives that all had joined",
+          BLAME_EXPOSED_TP, BLAME_EXPOSED_CP },
+    };
+    for (uint32_t i = 0; i < ARRAY_COUNT(shares); i++)
+        add(a, out, shares[i].metric, UNIT_NONE, "1", share_of(in, shares[i].from, shares[i].to),
+            shares[i].explanation);
+    add(a, out, "step_without_bubble", UNIT_TIME, "s", step_without(in, BLAME_BUBBLE), what_if);
+    add(a, out, "step_without_exposed_tp", UNIT_TIME, "s", step_without(in, BLAME_EXPOSED_TP), what_if);
+    add(a, out, "step_without_exposed_dp", UNIT_TIME, "s", step_without(in, BLAME_EXPOSED_DP), what_if);
+}
+
+static void add_ideal_bubble(arena *a, const schedule_def *d, summary_array *out)
+{
+    const char *of_ideal =
+        "bubble of this schedule with equal stages, of the time without it: (p - 1) / (m v)";
+    const char *of_step = "the same, of the step: (p - 1) / (m v + p - 1)";
+    const double more = (double)d->stages - 1.0, passes = (double)d->micro_batches * d->chunks;
+    if (d->stages == 1) {
+        add_unknown(a, out, "bubble_ideal_of_ideal", UNIT_NONE, "1", "no pipeline", of_ideal);
+        add_unknown(a, out, "bubble_ideal_of_step", UNIT_NONE, "1", "no pipeline", of_step);
+        return;
+    }
+    add(a, out, "bubble_ideal_of_ideal", UNIT_NONE, "1", more / passes, of_ideal);
+    add(a, out, "bubble_ideal_of_step", UNIT_NONE, "1", more / (passes + more), of_step);
+}
+
+// In millionths, for which of the links carries a byte more may hang on how ranks are folded.
+static void add_hottest_link(arena *a, const summary_input *in, summary_array *out)
+{
+    const char *explanation = "bytes of the link that was used most / what it can carry in that time";
+    busy_link_array links = { 0 };
+    breakdown_links(a, in, &links);
+    if (links.count)
+        add(a, out, "hottest_link_busy_share", UNIT_NONE, "1", round(links.items[0].busy_share * 1e6) / 1e6,
+            explanation);
+    else
+        add_unknown(a, out, "hottest_link_busy_share", UNIT_NONE, "1", "no link carried anything",
+                    explanation);
+}
+
 void summary_build(arena *a, const summary_input *in, summary_array *out)
 {
     const scenario *s = in->world->scenario;
@@ -82,15 +149,9 @@ void summary_build(arena *a, const summary_input *in, summary_array *out)
     add(a, out, "step_time_least", UNIT_TIME, "s", in->step_s.least, "the shortest step");
     add(a, out, "step_time_greatest", UNIT_TIME, "s", in->step_s.greatest, "the longest step");
     add_rates(a, in, out);
-    add(a, out, "compute_share", UNIT_NONE, "1", share_of(in, BLAME_FORWARD, BLAME_OPTIMIZER),
-        "GPU time spent computing");
-    add(a, out, "recompute_share", UNIT_NONE, "1", share_of(in, BLAME_RECOMPUTE, BLAME_RECOMPUTE),
-        "GPU time spent computing activations again");
-    add(a, out, "launch_share", UNIT_NONE, "1", share_of(in, BLAME_LAUNCH, BLAME_LAUNCH),
-        "GPU time spent waiting for the host to launch kernels");
-    add(a, out, "exposed_communication_share", UNIT_NONE, "1",
-        share_of(in, BLAME_EXPOSED_TP, BLAME_EXPOSED_CP),
-        "GPU time spent waiting for collectives that all had joined");
+    add_causes(a, in, out);
+    add_ideal_bubble(a, &in->world->schedule.def, out);
+    add_hottest_link(a, in, out);
     add(a, out, "memory_need", UNIT_BYTES, "B", need_bytes, "memory of one GPU in use");
     add(a, out, "memory_share", UNIT_NONE, "1", need_bytes / (double)capacity, "of the GPU's capacity");
     add_unknown(a, out, "energy_per_step", UNIT_NONE, "J", "power is not modelled in this version",

@@ -16,14 +16,16 @@ typedef struct summary_value {
 } summary_value;
 ARRAY_OF(summary_value, summary_array);
 
-typedef struct summary_input {
+typedef struct summary_input { // of the steps that have ended; times x multiplicity
     const world *world;
-    stats_running step_s;                    // step times
-    const unsigned __int128 *blame_ps;       // BLAME_CAUSES: time x multiplicity over all steps
-    unsigned __int128 gpu_time_ps;           // their sum
-    const unsigned __int128 *caused_by_lane; // idle time of others with this lane as the culprit
-    const unsigned __int128
-        *caused_by_link; // the same by degraded link, as topology_degraded_links() lists them
+    stats_running step_s;
+    sim_time played_ps;                      // their lengths together
+    const unsigned __int128 *blame_ps;       // BLAME_CAUSES
+    const unsigned __int128 *blame_of_stage; // stage x BLAME_CAUSES + cause
+    unsigned __int128 gpu_time_ps;           // the sum of either
+    // Idle time of others with this lane as the culprit; by degraded link, as topology_degraded_links() lists them.
+    const unsigned __int128 *peer_by_lane, *bubble_by_lane, *caused_by_link;
+    const uint64_t *link_bytes; // by link
 } summary_input;
 
 double summary_executed_flop(const world *w); // by all ranks in a step, recomputation included

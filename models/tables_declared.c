@@ -246,7 +246,8 @@ static const trace_column link_sample_columns[] = {
               "When the interval began; intervals of a link do not overlap."),
     TRACE_COLUMN(row_link_sample, end_ps, "ps", "When the interval ended."),
     TRACE_COLUMN(row_link_sample, wire_bytes, "B",
-                 "Bytes that crossed the link, of all folded ranks: payload and the flags of NCCL's "
+                 "Bytes that crossed the link, where ranks are folded of those played only: payload and the "
+                 "flags of NCCL's "
                  "protocols; the line's own framing is in its rate."),
     TRACE_COLUMN(row_link_sample, busy_ratio, "1",
                  "Mean share of the link's rate (part.rate_Bps) that was used."),

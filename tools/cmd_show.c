@@ -7,6 +7,7 @@
 typedef struct show_options {
     scenario_options scenario;
     schedule_options schedule;
+    const char *stage;
     bool dot;
 } show_options;
 
@@ -15,6 +16,8 @@ enum { NOT_GIVEN = -1 };
 static const option options[] = {
     SCENARIO_OPTIONS(show_options, scenario),
     OPTION_FLAG(show_options, dot, 0, "dot", "the fabric as text for Graphviz, to be drawn by dot"),
+    OPTION_TEXT(show_options, stage, 0, "stage", "N",
+                "the stage whose operations a plan shows; the slowest unless given"),
     OPTION_WORD(show_options, schedule.kind, 0, "schedule", "NAME", schedule_kind_words,
                 "which schedule is shown; 1f1b unless given"),
     OPTION_TEXT(show_options, schedule.stages, 0, "stages", "P", "stages of the pipeline; 4 unless given"),
@@ -88,6 +91,13 @@ static bool check_schedule_options(const show_options *o, const subject *s, sim_
     return sim_hint(error, "windtunnel show schedule --stages 4 --micro-batches 8");
 }
 
+static bool check_stage(const show_options *o, const subject *s, sim_error *error)
+{
+    if (!o->stage || s->show == show_plan) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "--stage goes with show plan, not with show %s", s->name);
+    return sim_hint(error, "windtunnel show plan SCENARIO --stage 0");
+}
+
 static bool show(const command_call *call, const show_request *q, const subject *s, const text_list *rest,
                  sim_error *error)
 {
@@ -127,11 +137,14 @@ static int run(const command_call *call)
     sim_error error = { 0 };
     run_result r = { 0 };
     const subject *s = find_subject(&words, &error);
-    const bool sound = s && check_schedule_options(&o, s, &error);
+    const bool sound = s && check_schedule_options(&o, s, &error) && check_stage(&o, s, &error);
     if (o.schedule.kind == NOT_GIVEN) o.schedule.kind = SCHEDULE_1F1B;
-    const show_request request = {
-        .arena = call->arena, .options = &o.scenario, .result = &r, .dot = o.dot, .schedule = &o.schedule
-    };
+    const show_request request = { .arena = call->arena,
+                                   .options = &o.scenario,
+                                   .result = &r,
+                                   .dot = o.dot,
+                                   .schedule = &o.schedule,
+                                   .stage = o.stage };
     const text_list rest = { .items = words.items + (s ? 1 : 0), .count = s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
     if (!sound || !show(call, &request, s, &rest, &error))
@@ -149,18 +162,20 @@ const command command_show = {
                "of parts",
     .explanation =
         "  memory     bytes on each GPU, by part\n"
-        "  plan       groups of ranks, passes, kernels, buckets and predicted times of collectives\n"
+        "  plan       groups of ranks, stages, and of one stage passes, operations with times, buckets, "
+        "kernels\n"
         "  fabric     switches, NICs and links, bisection, and the path from the first GPU to the last; the "
         "rate of\n"
         "             a NIC is that of each of its cables\n"
         "  path       links between two ends, such as \"gpu 3\", \"node 2 nic 1\" or a host's number\n"
         "  schedule   the order of passes in a pipeline, drawn, with its bubble and micro-batches in "
         "flight;\n"
-        "             it has no scenario, for steps do not play pipelines in this version\n"
+        "             it has no scenario\n"
         "  catalogue  what parts there are; with FOLDER/NAME, the numbers of one and their sources\n",
     .examples =
         "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n"
         "  windtunnel show plan scenarios/llama3-8b-8xh100.yaml\n"
+        "  windtunnel show plan scenarios/llama3.1-405b-16384xh100.yaml --stage 0\n"
         "  windtunnel show fabric scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml --dot >fabric.dot\n"
         "  windtunnel show path scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml \"gpu 0\" \"node 1 gpu 5\"\n"
         "  windtunnel show schedule --schedule interleaved-1f1b --stages 4 --micro-batches 8 "

@@ -82,6 +82,9 @@ run_options command_play_options(const command_call *call, const play_options *o
 const char *answer_job(arena *a, const scenario *s);
 const char *answer_cluster(arena *a, const scenario *s); // "8 x h100-sxm in 1 x dgx-h100"
 const char *answer_plan(arena *a, const scenario *s);
+// Whether lanes stand for whole tensor-parallel groups, or what is in the way; "" where there is nothing to fold.
+const char *answer_fold(arena *a, const world *w);
+void answer_wrapped(arena *a, const char *text, FILE *out); // a list with commas, in lines that fit a page
 void answer_warnings(arena *a, const scenario *s, const char *before,
                      FILE *out);                                        // a line each, behind before
 void answer_warnings_json(json_writer *j, arena *a, const scenario *s); // the member "warnings"

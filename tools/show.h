@@ -16,6 +16,7 @@ typedef struct show_request {
     bool dot;            // the fabric as text for Graphviz
     const char *ends[2]; // of the path
     const schedule_options *schedule;
+    const char *stage; // whose operations are shown; NULL: the slowest
 } show_request;
 
 bool show_memory(const show_request *q, sim_error *error);

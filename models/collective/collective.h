@@ -110,6 +110,7 @@ double collective_predict_s(collectives *c, const collective_request *request);
 
 typedef struct collectives_counters {
     uint64_t played, messages; // instances ended; transfers asked of the network
+    uint64_t alone;            // of the instances: not played, but recorded (collective_record_alone())
     uint64_t plans;            // built
     uint64_t plan_hits;        // instances opened beyond the first of each (kind, group, bytes, protocol)
     // Of all ended instances, flags included, x multiplicity: what the network delivered for them.

@@ -200,6 +200,7 @@ void collective_record_alone(collectives *c, uint32_t s, sim_time start_ps, sim_
     collective_count_opened(c, s);
     collective_count_end(c, own, start_ps, end_ps);
     c->counters.messages += own->requests;
+    c->counters.alone++;
 }
 
 void collective_carry_alone(collectives *c, uint32_t s, uint64_t times)

@@ -30,12 +30,11 @@ void fluid_count_links(network *n, uint32_t slot, bool to_end)
 {
     const fluid_network *f = n->state;
     fluid_flow *flow = &f->flows.items[slot];
-    const uint64_t multiplicity = n->transfers.items[slot].multiplicity;
     uint64_t moved = to_end ? flow->pace_bytes : countable(n, flow);
     for (uint32_t i = 0; i < flow->crossing_count; i++) {
         const fluid_crossing *crossing = &f->pool.items[flow->crossings + i];
         uint64_t bytes = bytes_of(flow, crossing, moved) - bytes_of(flow, crossing, flow->counted_bytes);
-        n->link_bytes[crossing->link] += bytes * multiplicity;
+        n->link_bytes[crossing->link] += bytes;
     }
     flow->counted_bytes = moved;
 }
@@ -43,10 +42,9 @@ void fluid_count_links(network *n, uint32_t slot, bool to_end)
 void fluid_carry(network *n, uint32_t slot, uint64_t times)
 {
     const fluid_network *f = n->state;
-    const transfer *t = &n->transfers.items[slot];
     fluid_find_path(n, slot);
     for (uint32_t i = 0; i < f->path.count; i++)
-        n->link_bytes[f->path.items[i].link] += f->path.items[i].bytes * t->multiplicity * times;
+        n->link_bytes[f->path.items[i].link] += f->path.items[i].bytes * times;
 }
 
 static const fluid_crossing *crossing_at(const fluid_network *f, const fluid_flow *flow, link_id l)
@@ -66,9 +64,7 @@ static uint64_t carried_by(const network *n, uint32_t link)
         uint32_t slot = f->slot_of_flow.items[maxmin_flow_on(f->solver, link, i)];
         const fluid_flow *flow = &f->flows.items[slot];
         const fluid_crossing *crossing = crossing_at(f, flow, link);
-        bytes += (bytes_of(flow, crossing, countable(n, flow)) -
-                  bytes_of(flow, crossing, flow->counted_bytes)) *
-                 n->transfers.items[slot].multiplicity;
+        bytes += bytes_of(flow, crossing, countable(n, flow)) - bytes_of(flow, crossing, flow->counted_bytes);
     }
     if (f->phase_end.index1 != 0) { // all members have moved the same, and are counted together
         const fluid_flow *member = &f->flows.items[f->phase.items[0]];

@@ -73,7 +73,7 @@ static void count_links(network *n, const transfer *t, uint64_t times)
         const network_edge *edge = &network_edges(n, t)[e];
         uint32_t links = topology_route(n->topology, edge->from, edge->to, path);
         for (uint32_t i = 0; i < links; i++)
-            n->link_bytes[path[i]] += edge->bytes * t->multiplicity * times;
+            n->link_bytes[path[i]] += edge->bytes * times;
     }
 }
 

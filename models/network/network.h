@@ -25,9 +25,10 @@ typedef struct network_request {
     uint64_t rate_cap_mBps;    // of each edge; 0: none
     uint32_t weight;           // of the sharing, >= 1
     uint32_t queue_pairs;      // per connection, >= 1
-    uint32_t multiplicity;     // equal requests this one stands for (folding), >= 1; counters multiply
-    uint16_t client;           // who is told
-    uint64_t tag;              // the client's own number
+    uint32_t
+        multiplicity; // equal requests this one stands for (folding), >= 1; counters multiply, not those of links
+    uint16_t client; // who is told
+    uint64_t tag;    // the client's own number
 } network_request;
 
 typedef struct network network;
@@ -64,7 +65,8 @@ typedef struct network_counters {
     uint32_t in_flight, in_flight_high_water;
 } network_counters;
 network_counters network_counters_of(const network *n);
-// Carried so far, x multiplicity: by finished requests; in the fluid engine also by those in flight, up to now.
+// Carried so far, x no multiplicity, for what a request stands for uses other links: by finished requests; in the fluid engine
+// also by those in flight, up to now.
 uint64_t network_link_bytes(const network *n, link_id l);
 
 // Who does not move, and will not unless the fabric changes: for the message when nothing else is left to happen.

@@ -85,6 +85,12 @@ void step_player_start(step_player *p); // the first step begins now
 uint32_t step_player_steps_done(const step_player *p);
 bool step_player_is_finished(const step_player *p); // all steps, or the listener said enough
 collectives *step_player_collectives(const step_player *p);
+// The groups of a lane; NO_ID: it is in none of that kind.
+typedef struct step_groups {
+    group_id tensor, data, norm, table;
+    group_id from[2]; // by pass_direction: it receives messages of these passes from the first member
+} step_groups;
+step_groups step_player_groups_of(const step_player *p, lane_id lane);
 // What one step will tell its listener, for estimates of rows.
 typedef struct step_counts {
     uint64_t spans, collectives, transfers;

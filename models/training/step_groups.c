@@ -486,3 +486,12 @@ void step_build_groups(step_player *p)
     build_data_times(p);
     build_slow_links(p);
 }
+
+step_groups step_player_groups_of(const step_player *p, lane_id lane)
+{
+    return (step_groups){ .tensor = p->tensor_group[lane],
+                          .data = p->data_group[lane],
+                          .norm = p->norm_group[lane],
+                          .table = p->table_group[lane],
+                          .from = { p->move_group[PASS_FORWARD][lane], p->move_group[PASS_BACKWARD][lane] } };
+}

@@ -222,7 +222,7 @@ static void random_traffic_keeps_bytes(void **state)
                 link_id path[TOPOLOGY_PATH_MAX];
                 uint32_t links = topology_route(b->t, edges[e].from, edges[e].to, path);
                 for (uint32_t i = 0; i < links && !cancelled; i++)
-                    want[path[i]] += edges[e].bytes * multiplicity;
+                    want[path[i]] += edges[e].bytes;
                 if (!cancelled) sent += edges[e].bytes * multiplicity;
             }
             last = network_start(b->n, &(network_request){ .edges = edges,

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tools/show_plan.h"
+#include <math.h>
+
+typedef struct gatherer {
+    arena *a;
+    const world *w;
+    plan_facts *out;
+    // Of the stage that is looked at:
+    lane_id lane;
+    step_groups groups;
+} gatherer;
+
+static double alone_s(const gatherer *g, group_id group, collective_kind kind, uint64_t bytes)
+{
+    return collective_predict_s(
+        step_player_collectives(g->w->player),
+        &(collective_request){ .kind = kind,
+                               .group = group,
+                               .bytes = bytes,
+                               .forced_protocol = scenario_forced_protocol(g->w->scenario) });
+}
+
+// A lane of the stage, a healthy one if there is any.
+static lane_id lane_of_stage(const world *w, uint32_t stage)
+{
+    lane_id found = NO_ID;
+    for (lane_id l = 0; l < w->lanes.count; l++) {
+        const lane_def *lane = &w->lanes.lanes[l];
+        if (lane->place.pipeline != stage) continue;
+        if (lane->clock_ratio == 1.0 && lane->memory_ratio == 1.0) return l;
+        if (found == NO_ID) found = l;
+    }
+    return found;
+}
+
+static void look_at(gatherer *g, uint32_t stage)
+{
+    g->lane = lane_of_stage(g->w, stage);
+    g->groups = step_player_groups_of(g->w->player, g->lane);
+}
+
+// ---- groups
+
+static const char *purpose_of(const world *w, const group_def *group)
+{
+    const uint32_t stages = w->lanes.sizes.pipeline;
+    if (strcmp(group->label, "tp") == 0) return "activations and their gradients";
+    if (strcmp(group->label, "embedding") == 0) return "the tied table's gradient";
+    if (strcmp(group->label, "dp") == 0)
+        return w->scenario->plan.sharding == SHARDING_NONE ? "gradients" : "gradients and parameters";
+    if (group->count > 2) return "norm of the gradients";
+    return stages == 2 ? "messages between stages, norm" : "messages between stages";
+}
+
+static const char *vertex_text(arena *a, const world *w, vertex_id v)
+{
+    char name[128];
+    return arena_format(a, "%s", topology_vertex_name(w->fabric, v, name, sizeof(name)));
+}
+
+static void gather_groups(gatherer *g)
+{
+    const collectives *c = step_player_collectives(g->w->player);
+    for (group_id id = 0; id < collectives_group_count(c); id++) {
+        const group_def *group = collectives_group(c, id);
+        const uint32_t rings = collectives_ring_count(c, id);
+        plan_group *known = NULL;
+        for (uint32_t i = 0; i < g->out->groups.count && !known; i++) {
+            plan_group *k = &g->out->groups.items[i];
+            if (k->members == group->count && k->rings == rings && strcmp(k->label, group->label) == 0)
+                known = k;
+        }
+        if (!known) {
+            known = array_push(&g->out->groups, g->a);
+            *known = (plan_group){ .label = group->label,
+                                   .purpose = purpose_of(g->w, group),
+                                   .members = group->count,
+                                   .rings = rings,
+                                   .from = vertex_text(g->a, g->w, group->members[0]),
+                                   .to = vertex_text(g->a, g->w, group->members[group->count - 1]) };
+        }
+        known->count += group->multiplicity;
+    }
+}
+
+// ---- stages
+
+static sim_time tensor_ps(void *owner, const tensor_call *call)
+{
+    const gatherer *g = owner;
+    return (sim_time)(alone_s(g, g->groups.tensor, call->kind, call->bytes) * 1e12 + 0.5);
+}
+
+static sim_time nothing_ps(void *owner, const tensor_call *call)
+{
+    (void)owner;
+    (void)call;
+    return 0;
+}
+
+static void gather_stage(gatherer *g, uint32_t stage)
+{
+    const world *w = g->w;
+    plan_stage *s = &g->out->stages[stage];
+    look_at(g, stage);
+    const memory_settings memory = scenario_memory_settings(w->scenario, &w->stages, stage);
+    const stage_costs *costs = w->costs.of_lane[g->lane];
+    *s = (plan_stage){ .layers = stage_layers(&w->stages, stage),
+                       .in_flight = schedule_peak_in_flight(&w->schedule, stage),
+                       .has_embedding = memory.has_embedding,
+                       .has_head = memory.has_head,
+                       .parameters = memory_parameters_here(&w->scenario->model, &memory),
+                       .memory_bytes = w->memory.of_stage[stage].total_bytes };
+    for (uint32_t c = 0; c < w->stages.chunks; c++) {
+        const chunk_costs *chunk = costs->chunks[c];
+        s->forward_s += units_s_from_ps(pass_length_ps(chunk, &chunk->forward, tensor_ps, g));
+        s->backward_s += units_s_from_ps(pass_length_ps(chunk, &chunk->backward, tensor_ps, g));
+        s->flop += chunk->flop;
+    }
+}
+
+static void gather_stages(gatherer *g)
+{
+    const uint32_t stages = g->w->stages.stages;
+    plan_stage *all = g->out->stages = arena_array(g->a, plan_stage, stages);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        gather_stage(g, stage);
+        if (plan_stage_s(&all[stage]) > plan_stage_s(&all[g->out->slowest])) g->out->slowest = stage;
+    }
+}
+
+// ---- passes of the stage
+
+static void add_work(plan_pass *pass, const work *w)
+{
+    pass->work.gpu_ps += w->gpu_ps;
+    pass->work.recompute_ps += w->recompute_ps;
+    pass->work.flop += w->flop;
+    pass->work.bytes += w->bytes;
+    pass->work.kernels += w->kernels;
+}
+
+static void add_pass(gatherer *g, plan_pass *pass, const chunk_costs *chunk, const pass_plan *items)
+{
+    sim_time work_ps = 0;
+    for (uint32_t i = 0; i < items->item_count; i++) {
+        if (items->items[i].kind != ITEM_WORK) continue;
+        const work *done = &chunk->works[items->items[i].index];
+        add_work(pass, done);
+        work_ps += done->gpu_ps;
+    }
+    pass->time_s += units_s_from_ps(pass_length_ps(chunk, items, tensor_ps, g));
+    pass->launch_s += units_s_from_ps(pass_length_ps(chunk, items, nothing_ps, g) - work_ps);
+}
+
+static void gather_passes(gatherer *g)
+{
+    const stage_costs *costs = g->w->costs.of_lane[g->lane];
+    plan_pass *passes = g->out->passes;
+    passes[0].name = "forward";
+    passes[1].name = "backward";
+    passes[2].name = "optimizer";
+    for (uint32_t c = 0; c < g->w->stages.chunks; c++) {
+        add_pass(g, &passes[0], costs->chunks[c], &costs->chunks[c]->forward);
+        add_pass(g, &passes[1], costs->chunks[c], &costs->chunks[c]->backward);
+    }
+    add_work(&passes[2], costs->optimizer);
+    const sim_time launch_ps = costs->optimizer->host_ps - costs->optimizer->gpu_ps;
+    passes[2].launch_s = launch_ps > 0 ? units_s_from_ps(launch_ps) : 0.0;
+    passes[2].time_s = units_s_from_ps(costs->optimizer->gpu_ps) + passes[2].launch_s;
+}
+
+// ---- operations of the stage
+
+static void add_op(gatherer *g, const char *name, op_stream stream, uint64_t times, double each_s,
+                   uint64_t bytes)
+{
+    plan_op_array *ops = &g->out->ops;
+    uint32_t i = 0;
+    if (times == 0) return;
+    while (i < ops->count && !(strcmp(ops->items[i].name, name) == 0 && ops->items[i].stream == stream))
+        i++;
+    if (i == ops->count)
+        *array_push(
+            ops, g->a) = (plan_op){ .name = name, .stream = stream, .least_s = each_s, .greatest_s = each_s };
+    plan_op *op = &ops->items[i];
+    op->count += times;
+    op->least_s = fmin(op->least_s, each_s);
+    op->greatest_s = fmax(op->greatest_s, each_s);
+    op->total_s += each_s * (double)times;
+    op->bytes += bytes * times;
+}
+
+static void add_collective(gatherer *g, const char *name, op_stream stream, group_id group,
+                           collective_kind kind, uint64_t bytes, uint64_t times)
+{
+    add_op(g, name, stream, times, alone_s(g, group, kind, bytes), bytes);
+}
+
+static void add_tensor_calls(gatherer *g, const chunk_costs *chunk, const pass_plan *items, uint64_t times)
+{
+    for (uint32_t i = 0; i < items->item_count; i++) {
+        if (items->items[i].kind != ITEM_TENSOR) continue;
+        const tensor_call *call = &chunk->tensor_calls[items->items[i].index];
+        add_collective(g, call->name, STREAM_TP, g->groups.tensor, call->kind, call->bytes, times);
+    }
+}
+
+static void add_passes(gatherer *g)
+{
+    const stage_costs *costs = g->w->costs.of_lane[g->lane];
+    const uint64_t times = g->w->schedule.def.micro_batches;
+    for (int direction = PASS_FORWARD; direction <= PASS_BACKWARD; direction++)
+        for (uint32_t c = 0; c < g->w->stages.chunks; c++) {
+            const chunk_costs *chunk = costs->chunks[c];
+            const pass_plan *items = direction == PASS_FORWARD ? &chunk->forward : &chunk->backward;
+            add_op(g, pass_direction_words[direction], STREAM_COMPUTE, times,
+                   units_s_from_ps(pass_length_ps(chunk, items, nothing_ps, g)), 0);
+        }
+    for (uint32_t c = 0; c < g->w->stages.chunks; c++) {
+        add_tensor_calls(g, costs->chunks[c], &costs->chunks[c]->forward, times);
+        add_tensor_calls(g, costs->chunks[c], &costs->chunks[c]->backward, times);
+    }
+}
+
+// The group in which a message of this stage moves: that of its receiver.
+static group_id group_of_move(const gatherer *g, const program_move *move)
+{
+    const lane_table *lanes = &g->w->lanes;
+    const uint32_t stages = lanes->sizes.pipeline;
+    if (!move->sends) return g->groups.from[move->direction];
+    parallel_place place = lanes->lanes[g->lane].place;
+    place.pipeline = (place.pipeline + (move->direction == PASS_FORWARD ? 1 : stages - 1)) % stages;
+    const lane_id receiver = lanes->lane_of_rank[parallel_rank_at(lanes->sizes, place)];
+    return step_player_groups_of(g->w->player, receiver).from[move->direction];
+}
+
+static void add_moves(gatherer *g, const program *p)
+{
+    static const char *const words[2][2] = { { "activations, received", "activations, sent" },
+                                             { "activation gradients, received",
+                                               "activation gradients, sent" } };
+    for (int kind = 0; kind < 4; kind++) { // both directions, first what is received
+        const program_move *first = NULL;
+        uint64_t count = 0;
+        for (uint32_t i = 0; i < p->moves.count; i++) {
+            const program_move *move = &p->moves.items[i];
+            if (move->direction != kind / 2 || move->sends != kind % 2) continue;
+            if (!first) first = move;
+            count++;
+        }
+        if (first)
+            add_collective(g, words[kind / 2][kind % 2], STREAM_PP, group_of_move(g, first),
+                           COLLECTIVE_SEND_RECV, p->message_bytes, count);
+    }
+}
+
+static void add_program_op(gatherer *g, const program *p, const program_op *op)
+{
+    switch ((op_kind)op->kind) {
+    case OP_TENSOR: {
+        const tensor_call *call = &p->tensor_calls.items[op->first];
+        add_collective(g, call->name, STREAM_TP, g->groups.tensor, call->kind, call->bytes, 1);
+        break;
+    }
+    case OP_TABLE:
+        add_collective(g, op->name, STREAM_PP, g->groups.table, COLLECTIVE_ALL_REDUCE, p->table_bytes, 1);
+        break;
+    case OP_NORM: add_collective(g, op->name, STREAM_PP, g->groups.norm, COLLECTIVE_ALL_REDUCE, 4, 1); break;
+    case OP_OPTIMIZER: add_op(g, op->name, STREAM_COMPUTE, 1, g->out->passes[2].time_s, 0); break;
+    case OP_PASS: // these are counted otherwise
+    case OP_SEND:
+    case OP_RECEIVE:
+    case OP_EXCHANGE:
+    case OP_LINE:
+    case OP_DATA_WAIT: break;
+    }
+}
+
+static void gather_ops(gatherer *g)
+{
+    const program *p = &g->w->programs[g->out->stage];
+    add_passes(g);
+    add_moves(g, p);
+    for (uint32_t i = 0; i < p->data_calls.count; i++) {
+        const data_call *call = &p->data_calls.items[i];
+        add_collective(g, call->name, STREAM_DP, g->groups.data, call->kind, call->bytes, 1);
+    }
+    for (uint32_t i = 0; i < p->ops.count; i++)
+        add_program_op(g, p, &p->ops.items[i]);
+}
+
+// ---- buckets and kernels of the stage
+
+static bool same_buckets(const chunk_costs *a, const chunk_costs *b)
+{
+    bool same = a->bucket_count == b->bucket_count;
+    for (uint32_t i = 0; same && i < a->bucket_count; i++)
+        same = a->buckets[i].elements == b->buckets[i].elements;
+    return same;
+}
+
+// Buckets of one size that follow one another share a row, and so do chunks with the same ones.
+static void gather_buckets(gatherer *g)
+{
+    const chunk_costs *const *chunks = g->w->costs.of_lane[g->lane]->chunks;
+    if (g->w->lanes.sizes.data == 1) return;
+    for (uint32_t first = 0, behind; first < g->w->stages.chunks; first = behind) {
+        const chunk_costs *chunk = chunks[first];
+        for (behind = first + 1; behind < g->w->stages.chunks && same_buckets(chunk, chunks[behind]);)
+            behind++;
+        for (uint32_t i = 0, end; i < chunk->bucket_count; i = end) {
+            for (end = i + 1;
+                 end < chunk->bucket_count && chunk->buckets[end].elements == chunk->buckets[i].elements;)
+                end++;
+            *array_push(&g->out->buckets, g->a) = (plan_bucket){ .first_chunk = first,
+                                                                 .last_chunk = behind - 1,
+                                                                 .count = end - i,
+                                                                 .elements = chunk->buckets[i].elements };
+        }
+    }
+}
+
+static bool same_kernel(const kernel_use *a, const kernel_use *b)
+{
+    const kernel_shape *x = &a->shape, *y = &b->shape;
+    return strcmp(x->name, y->name) == 0 && x->batch == y->batch && x->m == y->m && x->n == y->n &&
+           x->k == y->k && a->cost.time_ps == b->cost.time_ps;
+}
+
+static void add_kernels(gatherer *g, const kernel_use *uses, uint32_t count, uint64_t times)
+{
+    plan_kernel_array *all = &g->out->kernels;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t i = 0;
+        while (i < all->count && !same_kernel(all->items[i].use, &uses[k]))
+            i++;
+        if (i == all->count) *array_push(all, g->a) = (plan_kernel){ .use = &uses[k] };
+        all->items[i].calls += uses[k].calls * times;
+    }
+}
+
+static void gather_kernels(gatherer *g)
+{
+    const world *w = g->w;
+    const stage_costs *costs = w->costs.of_lane[g->lane];
+    for (uint32_t c = 0; c < w->stages.chunks; c++)
+        add_kernels(g, costs->chunks[c]->kernels, costs->chunks[c]->kernel_count,
+                    w->schedule.def.micro_batches);
+    for (uint32_t o = 0; o < w->costs.optimizer_count; o++) {
+        const optimizer_costs *optimizer = &w->costs.optimizers[o]->costs;
+        if (&optimizer->work == costs->optimizer)
+            add_kernels(g, optimizer->kernels, optimizer->kernel_count, 1);
+    }
+}
+
+plan_facts plan_facts_of(arena *a, const world *w, uint32_t stage)
+{
+    plan_facts out = { .world = w };
+    gatherer g = { .a = a, .w = w, .out = &out };
+    gather_groups(&g);
+    gather_stages(&g);
+    out.stage = stage == PLAN_SLOWEST ? out.slowest : stage;
+    look_at(&g, out.stage);
+    gather_passes(&g);
+    gather_ops(&g);
+    gather_buckets(&g);
+    gather_kernels(&g);
+    return out;
+}
