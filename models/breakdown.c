@@ -2,7 +2,9 @@
 #include "models/breakdown.h"
 #include <math.h>
 
-#define ALIKE 0.001 // shares that differ by less are told together; less than that is not told at all
+#define ALIKE 0.001         // shares that differ by less are told together
+#define CULPRIT_LEAST 0.001 // of all GPU time; of a degraded part, about which somebody will ask:
+#define DEGRADED_LEAST 0.0001
 
 // ---- the blame by stage
 
@@ -59,7 +61,7 @@ void breakdown_classes(arena *a, const summary_input *in, blame_class_array *out
 
 static void offer(arena *a, culprit_array *all, const culprit *c)
 {
-    if (c->share < ALIKE) return;
+    if (c->share < (c->degraded ? DEGRADED_LEAST : CULPRIT_LEAST)) return;
     array_push(all, a);
     uint32_t place = all->count - 1;
     for (; place > 0; place--) {
@@ -91,7 +93,7 @@ static void offer_lane(arena *a, const summary_input *in, lane_id l, culprit_arr
     const unsigned __int128 time = in->peer_by_lane[l] + (degraded ? in->bubble_by_lane[l] : 0);
     const double share = (double)time / (double)in->gpu_time_ps;
     char name[128];
-    if (share < ALIKE) return;
+    if (share < DEGRADED_LEAST) return; // names are dear
     topology_vertex_name(w->fabric, w->vertex_of_rank[lane->first_rank], name, sizeof(name));
     offer(a, out,
           &(culprit){ .part = arena_format(a, "%s", name),
@@ -106,7 +108,7 @@ static void offer_link(arena *a, const summary_input *in, link_id l, unsigned __
     const topology *t = in->world->fabric;
     const double share = (double)time / (double)in->gpu_time_ps;
     char name[192];
-    if (share < ALIKE) return;
+    if (share < DEGRADED_LEAST) return;
     topology_link_name(t, l, name, sizeof(name));
     offer(a, out,
           &(culprit){ .part = arena_format(a, "%s", name),

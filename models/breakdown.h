@@ -31,8 +31,8 @@ enum { BREAKDOWN_CLASSES_MAX = 8, BREAKDOWN_CULPRITS_MAX = 3, BREAKDOWN_LINKS_MA
 // Stages are joined with their neighbours where no cause differs by more than a thousandth of their time, and until few
 // enough are left, those first that are most alike. One for a job without a pipeline.
 void breakdown_classes(arena *a, const summary_input *in, blame_class_array *out);
-// At least a thousandth of all GPU time was spent waiting for it: a degraded part, for whatever reason; another GPU, by peers of
-// its groups (a bubble is nobody's fault). Degraded parts first, then by that time.
+// At least a thousandth of all GPU time was spent waiting for it, of a degraded part a ten-thousandth: for that part for whatever
+// reason; for another GPU by peers of its groups (a bubble is nobody's fault). Degraded parts first, then by that time.
 void breakdown_culprits(arena *a, const summary_input *in, culprit_array *out);
 // By busy_share; of links of one class that were used alike, to a thousandth, the first. Where ranks are folded only the links
 // of those that were played are looked at, and they are used like the others.

@@ -15,16 +15,23 @@ static void write_cause(recorder *r, const step_end *end, trace_opt_int lane, in
                                                 .share_ratio = (double)time / (double)total });
 }
 
+// Of all GPU time in a step: a part that caused at least so much idle time has a row of its own.
+enum { CULPRIT_PART = 1000, DEGRADED_PART = 10000 };
+
+static bool is_degraded(const lane_def *lane)
+{
+    return lane->clock_ratio < 1.0 || lane->memory_ratio < 1.0;
+}
+
 // A bubble is nobody's fault, unless a GPU is slow.
 static unsigned __int128 caused_by_lane(const world *w, const step_end *end, lane_id l, int cause)
 {
     const lane_def *lane = &w->lanes.lanes[l];
-    const bool is_slow = lane->clock_ratio < 1.0 || lane->memory_ratio < 1.0;
-    if (cause != BLAME_PEER && !(cause == BLAME_BUBBLE && is_slow)) return 0;
+    if (cause != BLAME_PEER && !(cause == BLAME_BUBBLE && is_degraded(lane))) return 0;
     return blame_caused_by(end->accounts, l, (blame_cause)cause);
 }
 
-// Of all lanes together. A part that caused at least a thousandth of all GPU time has a row of its own.
+// Of all lanes together. Returns the time that has got rows.
 static unsigned __int128 write_culprits(recorder *r, const step_end *end, int cause, unsigned __int128 total)
 {
     const world *w = r->world;
@@ -32,7 +39,8 @@ static unsigned __int128 write_culprits(recorder *r, const step_end *end, int ca
     uint32_t links;
     for (lane_id l = 0; l < w->lanes.count; l++) {
         time = caused_by_lane(w, end, l, cause);
-        if (time < total / 1000 || time == 0) continue;
+        if (time < total / (is_degraded(&w->lanes.lanes[l]) ? DEGRADED_PART : CULPRIT_PART) || time == 0)
+            continue;
         const vertex_id gpu = w->vertex_of_rank[w->lanes.lanes[l].first_rank];
         write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_vertex + gpu), time, total);
         named += time;
@@ -40,7 +48,7 @@ static unsigned __int128 write_culprits(recorder *r, const step_end *end, int ca
     const link_id *slow = topology_degraded_links(w->fabric, &links);
     for (uint32_t i = 0; i < links; i++) {
         time = step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
-        if (time < total / 1000 || time == 0) continue;
+        if (time < total / DEGRADED_PART || time == 0) continue;
         write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_link + slow[i]), time,
                     total);
         named += time;

@@ -196,7 +196,7 @@ static void print_culprits(arena *a, const run_result *r)
     for (uint32_t i = 0; i < r->culprits.count; i++) {
         const culprit *c = &r->culprits.items[i];
         table_cell(&t, "%s (%s)", c->part, c->detail);
-        table_cell(&t, "%s", output_percent(a, c->share));
+        table_cell(&t, "%.2f %%", 100.0 * c->share);
     }
     if (!r->culprits.count) return;
     printf("\nwho is waited for, and for how much of all GPU time\n");

@@ -10,8 +10,8 @@ const char *const blame_cause_words[] = { "forward",    "backward",   "recompute
 
 typedef struct idle_interval {
     sim_time start, end;
-    sim_time known;  // from this instant on
-    lane_id culprit; // NO_ID: nobody, or nobody's fault
+    sim_time known;   // from this instant on
+    uint32_t culprit; // a lane; a part, numbered behind the lanes; NO_ID: nobody, or nobody's fault
     uint8_t cause;
 } idle_interval;
 ARRAY_OF(idle_interval, idle_array);
@@ -32,6 +32,8 @@ struct blame {
     const uint32_t *multiplicity;
     sim_time start;
     lane_account *accounts;
+    uint32_t parts;
+    unsigned __int128 *caused_by_part; // part x BLAME_CAUSES + cause
 };
 
 bool blame_is_compute(blame_cause cause)
@@ -49,9 +51,16 @@ blame *blame_create(arena *a, uint32_t lanes, const uint32_t *multiplicity)
     return b;
 }
 
+void blame_set_parts(blame *b, uint32_t parts)
+{
+    b->parts = parts;
+    b->caused_by_part = arena_array(b->arena, unsigned __int128, (size_t)parts *BLAME_CAUSES);
+}
+
 void blame_start_step(blame *b, sim_time now)
 {
     b->start = now;
+    if (b->parts) memset(b->caused_by_part, 0, (size_t)b->parts * BLAME_CAUSES * sizeof *b->caused_by_part);
     for (lane_id l = 0; l < b->lanes; l++) {
         lane_account *account = &b->accounts[l];
         account->busy_until = now;
@@ -92,21 +101,21 @@ static void drop_old(blame *b, lane_account *account)
     account->idle_limit = 2 * kept > IDLE_LIMIT ? 2 * kept : IDLE_LIMIT;
 }
 
-static unsigned __int128 *caused(lane_account *account, blame_cause cause)
+static unsigned __int128 *caused(const blame *b, uint32_t culprit, blame_cause cause)
 {
+    if (culprit >= b->lanes) return &b->caused_by_part[(size_t)(culprit - b->lanes) * BLAME_CAUSES + cause];
     SIM_ASSERT(cause == BLAME_BUBBLE || cause == BLAME_PEER);
-    return cause == BLAME_BUBBLE ? &account->bubble : &account->peer;
+    return cause == BLAME_BUBBLE ? &b->accounts[culprit].bubble : &b->accounts[culprit].peer;
 }
 
-static sim_time charge(blame *b, lane_id lane, sim_time end, blame_cause cause, lane_id culprit,
+static sim_time charge(blame *b, lane_id lane, sim_time end, blame_cause cause, uint32_t culprit,
                        sim_time known)
 {
     lane_account *account = &b->accounts[lane];
     const sim_time length = end - account->busy_until;
     if (length <= 0) return 0;
     account->spent[cause] += length;
-    if (culprit != NO_ID)
-        *caused(&b->accounts[culprit], cause) += (unsigned __int128)length * b->multiplicity[lane];
+    if (culprit != NO_ID) *caused(b, culprit, cause) += (unsigned __int128)length * b->multiplicity[lane];
     if (account->idle.count >= account->idle_limit) drop_old(b, account);
     *array_push(&account->idle, b->arena) = (idle_interval){
         .start = account->busy_until, .end = end, .known = known, .culprit = culprit, .cause = (uint8_t)cause
@@ -118,6 +127,13 @@ static sim_time charge(blame *b, lane_id lane, sim_time end, blame_cause cause, 
 sim_time blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time known)
 {
     return charge(b, lane, end, cause, NO_ID, known);
+}
+
+sim_time blame_idle_for_part(blame *b, lane_id lane, sim_time end, blame_cause cause, uint32_t part,
+                             sim_time known)
+{
+    SIM_ASSERT(part < b->parts);
+    return charge(b, lane, end, cause, b->lanes + part, known);
 }
 
 // The first interval of a lane that ends after time.
@@ -181,5 +197,10 @@ const sim_time *blame_of_lane(const blame *b, lane_id lane)
 
 unsigned __int128 blame_caused_by(const blame *b, lane_id lane, blame_cause cause)
 {
-    return *caused(&b->accounts[lane], cause);
+    return *caused(b, lane, cause);
+}
+
+unsigned __int128 blame_caused_by_part(const blame *b, uint32_t part, blame_cause cause)
+{
+    return *caused(b, b->lanes + part, cause);
 }

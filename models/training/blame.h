@@ -7,7 +7,8 @@
 //     waiting for the end of the step: for the lane that ended last, likewise
 // Waiting for the host to launch lies between the kernels of one piece of work: it is counted there and charged to nobody else.
 // Beside its cause an idle interval has a culprit: the lane that was waited for, or whom that lane itself waited for in that
-// time, so that one slow GPU shows as the culprit of all whom it keeps waiting, however far away.
+// time, so that one slow GPU shows as the culprit of all whom it keeps waiting, however far away. A part that is no lane, such
+// as a slow link, can be a culprit too, of communication that it slows down, and then of whoever waits for those.
 // Conservation: compute + all causes = lanes x step time, exactly, in integers (asserted for every lane and step).
 #pragma once
 #include "models/ids.h"
@@ -40,6 +41,8 @@ bool blame_is_compute(blame_cause cause);
 typedef struct blame blame; // the accounts of all lanes in the current step
 // multiplicity: of each lane, kept.
 blame *blame_create(arena *a, uint32_t lanes, const uint32_t *multiplicity);
+void blame_set_parts(blame *b,
+                     uint32_t parts); // culprits that are no lanes, numbered from 0; before the first step
 void blame_start_step(blame *b, sim_time now);
 sim_time blame_busy_until(const blame *b, lane_id lane);
 // The lane works from now until end: the parts are given by cause and add up to end - now. It must not be idle unaccounted:
@@ -48,6 +51,8 @@ void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME
 // The lane was idle until end for one cause, as is known from the instant `known` on. Nothing happens when
 // end <= busy_until. Returns how long.
 sim_time blame_idle(blame *b, lane_id lane, sim_time end, blame_cause cause, sim_time known);
+sim_time blame_idle_for_part(blame *b, lane_id lane, sim_time end, blame_cause cause, uint32_t part,
+                             sim_time known);
 // The lane was idle until end because peer had not come yet: charged along the peer's idle causes in that time, the rest to
 // own. Only causes known before now count, so that the order of charges at one instant does not show. peer == lane is charged
 // to BLAME_OTHER (it cannot wait for itself).
@@ -60,3 +65,5 @@ void blame_end_step(blame *b, sim_time end);
 const sim_time *blame_of_lane(const blame *b, lane_id lane); // BLAME_CAUSES entries, this step
 // How long others were idle in this step for BLAME_PEER or BLAME_BUBBLE with this lane as the culprit, x their multiplicity.
 unsigned __int128 blame_caused_by(const blame *b, lane_id lane, blame_cause cause);
+unsigned __int128 blame_caused_by_part(const blame *b, uint32_t part,
+                                       blame_cause cause); // the same, of any cause

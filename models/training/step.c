@@ -307,7 +307,6 @@ static void on_start(sim *s, void *owner, const sim_event *event)
     (void)s;
     p->step_start = event->time;
     p->done_count = 0;
-    memset(p->caused_by_link, 0, (size_t)p->slow_link_count * BLAME_CAUSES * sizeof *p->caused_by_link);
     blame_start_step(p->blame, event->time);
     for (lane_id l = 0; l < p->lane_count; l++)
         begin_lane(p, l);
@@ -413,6 +412,7 @@ step_player *step_player_create(arena *a, sim *s, network *n, const step_setting
     for (lane_id l = 0; l < p->lane_count; l++)
         multiplicity[l] = settings->lanes->lanes[l].multiplicity;
     p->blame = blame_create(a, p->lane_count, multiplicity);
+    blame_set_parts(p->blame, p->slow_link_count);
     p->kind_start = sim_add_kind(s, "step start", SIM_ACT, on_start, p);
     p->kind_goes_on = sim_add_kind(s, "lane goes on", SIM_ACT, on_goes_on, p);
     return p;
@@ -441,7 +441,7 @@ collectives *step_player_collectives(const step_player *p)
 unsigned __int128 step_player_caused_by_link(const step_player *p, link_id l, blame_cause cause)
 {
     for (uint32_t i = 0; i < p->slow_link_count; i++)
-        if (p->slow_links[i] == l) return p->caused_by_link[i * BLAME_CAUSES + cause];
+        if (p->slow_links[i] == l) return blame_caused_by_part(p->blame, i, cause);
     return 0;
 }
 

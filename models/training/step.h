@@ -99,7 +99,7 @@ step_counts step_player_counts(const step_player *p);
 // Messages of all plans that it keeps for the whole run; 0 in the streams grain. At least, where groups lie differently.
 uint64_t step_player_plan_messages(const step_player *p);
 // Time that GPUs were idle in the present or latest step because a degraded link is slow: waiting for messages and collectives
-// that all had joined, whose pace it sets. x multiplicity; by cause.
+// whose pace it sets, and for those who did. x multiplicity; by cause.
 unsigned __int128 step_player_caused_by_link(const step_player *p, link_id l, blame_cause cause);
 // Who waits for what when nothing moves any more, for the message; returns buffer.
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size);

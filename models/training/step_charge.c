@@ -12,10 +12,10 @@ void step_idle_exposed(step_player *p, lane_id lane, group_id group, sim_time en
 {
     const lane_group *g = &p->groups.items[group];
     const blame_cause cause = exposed_by_role[g->role];
-    const sim_time length = blame_idle(p->blame, lane, end, cause, known);
-    if (g->slow_link == NO_ID) return;
-    p->caused_by_link[g->slow_link * BLAME_CAUSES + cause] += (unsigned __int128)length *
-                                                              step_lane_def(p, lane)->multiplicity;
+    if (g->slow_link == NO_ID)
+        blame_idle(p->blame, lane, end, cause, known);
+    else
+        blame_idle_for_part(p->blame, lane, end, cause, g->slow_link, known);
 }
 
 // A lane of another stage that is still at work is what a pipeline's end looks like: bubble.

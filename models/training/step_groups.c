@@ -451,7 +451,6 @@ static void find_slow_link(step_player *p, group_id group)
 static void build_slow_links(step_player *p)
 {
     p->slow_links = topology_degraded_links(network_topology(p->network), &p->slow_link_count);
-    p->caused_by_link = arena_array(p->arena, unsigned __int128, (size_t)p->slow_link_count *BLAME_CAUSES);
     for (group_id g = 0; g < p->groups.count && p->slow_link_count > 0; g++)
         find_slow_link(p, g);
 }

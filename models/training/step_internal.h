@@ -120,9 +120,8 @@ struct step_player {
 
     const link_id *slow_links; // of the fabric: those that are degraded
     uint32_t slow_link_count;
-    unsigned __int128 *caused_by_link; // slow link x BLAME_CAUSES + cause
-    uint64_t *pass_names;              // digest words, by direction
-    segment_array segments;            // scratch
+    uint64_t *pass_names;   // digest words, by direction
+    segment_array segments; // scratch
     uint16_t kind_start, kind_goes_on;
     uint32_t step;
     sim_time step_start;
