@@ -5,6 +5,7 @@
 #define ALIKE 0.001         // shares that differ by less are told together
 #define CULPRIT_LEAST 0.001 // of all GPU time; of a degraded part, about which somebody will ask:
 #define DEGRADED_LEAST 0.0001
+#define BUSY_LEAST 0.0005 // of a link beside the hottest
 
 // ---- the blame by stage
 
@@ -158,7 +159,7 @@ void breakdown_links(arena *a, const summary_input *in, busy_link_array *out)
             if (in->link_bytes[l] == 0 || is_told(in, out, l)) continue;
             if (hottest == NO_ID || busy_share(in, l) > busy_share(in, hottest)) hottest = l;
         }
-        if (hottest == NO_ID) return;
+        if (hottest == NO_ID || (out->count > 0 && busy_share(in, hottest) < BUSY_LEAST)) return;
         topology_link_name(t, hottest, name, sizeof(name));
         *array_push(out, a) = (busy_link){ .link = hottest,
                                            .name = arena_format(a, "%s", name),

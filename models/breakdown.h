@@ -34,6 +34,6 @@ void breakdown_classes(arena *a, const summary_input *in, blame_class_array *out
 // At least a thousandth of all GPU time was spent waiting for it, of a degraded part a ten-thousandth: for that part for whatever
 // reason; for another GPU by peers of its groups (a bubble is nobody's fault). Degraded parts first, then by that time.
 void breakdown_culprits(arena *a, const summary_input *in, culprit_array *out);
-// By busy_share; of links of one class that were used alike, to a thousandth, the first. Where ranks are folded only the links
+// By busy_share; of links of one class that were used alike, to a thousandth, the first; hardly used ones are left out. Where ranks are folded only the links
 // of those that were played are looked at, and they are used like the others.
 void breakdown_links(arena *a, const summary_input *in, busy_link_array *out);

@@ -37,6 +37,29 @@ static const char step_breakdown_sql[] =
     "GROUP BY b.job_id, b.step, b.cause_id, b.idle\n"
     "ORDER BY b.job_id, b.step, sum(b.share_ratio) DESC, b.cause_id";
 
+static const trace_label blame_by_stage_labels[] = {
+    { "job_id", "id", "The job." },
+    { "step", "1", "The step, from 0." },
+    { "stage", "1", "Pipeline stage, from 0." },
+    { "cause", "text", "What the time went to." },
+    { "idle", "1", "1: the GPUs waited; 0: they computed." },
+    { "mean_ms", "ms", "Time of the step that went there, mean over the GPUs of the stage." },
+    { "share_ratio", "1", "The same as a share of the time of these GPUs." },
+    STATE_LABEL,
+};
+static const char blame_by_stage_sql[] =
+    "WITH total AS (\n"
+    "  SELECT b.job_id, b.step, l.stage, sum(1e-9 * b.time_ps) AS gpu_ms,\n"
+    "    (SELECT sum(x.multiplicity) FROM lane x WHERE x.job_id = b.job_id AND x.stage = l.stage) AS gpus\n"
+    "  FROM blame b JOIN lane l ON l.lane_id = b.lane_id GROUP BY b.job_id, b.step, l.stage)\n"
+    "SELECT b.job_id, b.step, l.stage, (SELECT text FROM name WHERE name_id = b.cause_id) AS cause, b.idle,\n"
+    "  sum(1e-9 * b.time_ps) / t.gpus AS mean_ms, sum(1e-9 * b.time_ps) / t.gpu_ms AS share_ratio,\n"
+    "  (SELECT run_state FROM completeness) AS run_state\n"
+    "FROM blame b JOIN lane l ON l.lane_id = b.lane_id\n"
+    "  JOIN total t ON t.job_id = b.job_id AND t.step = b.step AND t.stage = l.stage\n"
+    "GROUP BY b.job_id, b.step, l.stage, b.cause_id\n"
+    "ORDER BY b.job_id, b.step, l.stage, share_ratio DESC, b.cause_id";
+
 static const trace_label idle_by_cause_labels[] = {
     { "job_id", "id", "The job." },
     { "cause", "text", "What the GPUs waited for." },
@@ -317,6 +340,7 @@ static const char transfer_named_sql[] =
 const trace_view tables_views[] = {
     VIEW(completeness, "One row: whether the numbers here are those of a whole run."),
     VIEW(step_breakdown, "Where the time of each step went, mean over all GPUs."),
+    VIEW(blame_by_stage, "Where the time of each step went, mean over the GPUs of a pipeline stage."),
     VIEW(idle_by_cause, "What the GPUs waited for, over the whole run, largest first."),
     VIEW(hottest_links, "Links by the share of their rate that was used, largest first."),
     VIEW(retransmitting_links, "Links on which more than 0.01 % of the bytes were sent again, worst first."),

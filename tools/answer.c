@@ -43,10 +43,11 @@ static const char *describe_pipeline(arena *a, const scenario *s)
 static const char *describe_ranks(arena *a, const scenario *s)
 {
     const plan_def *p = &s->plan;
-    const bool usual = strcmp(p->rank_order, "tp-dp-pp") == 0;
+    const bool is_lone = (p->tensor > 1) + (p->data > 1) + (p->pipeline > 1) < 2; // there is nothing to order
+    const bool usual = is_lone || strcmp(p->rank_order, "tp-dp-pp") == 0;
     const char *order = usual ? "" : arena_format(a, ", ranks in the order %s", p->rank_order);
     const char *placement = p->has.ranks ? ", placed one by one"
-                            : p->placement != PLACEMENT_PACKED
+                            : p->placement != PLACEMENT_PACKED && s->cluster.nodes > 1
                                 ? arena_format(a, ", placed %s", placement_words[p->placement])
                                 : "";
     return arena_format(a, "%s%s", order, placement);
@@ -71,18 +72,16 @@ const char *answer_plan(arena *a, const scenario *s)
 const char *answer_fold(arena *a, const world *w)
 {
     const fold_obstacle *o = &w->obstacle;
-    char rank[128], link[192];
+    char where[192];
     if (w->lanes.sizes.tensor == 1 || w->scenario->run.fold == FOLD_NONE) return "";
     if (w->folded)
-        return arena_format(a, "each stands for the %u ranks of a tensor-parallel group",
+        return arena_format(a, "each lane stands for the %u ranks of a tensor-parallel group",
                             w->lanes.sizes.tensor);
-    topology_vertex_name(w->fabric, w->vertex_of_rank[o->rank], rank, sizeof(rank));
-    const char *where = o->link == NO_ID
-                            ? ""
-                            : arena_format(a, ", %s",
-                                           topology_link_name(w->fabric, o->link, link, sizeof(link)));
-    return arena_format(a, "not folded: %s (rank %u, %s%s)", fold_obstacle_words[o->kind], o->rank, rank,
-                        where);
+    if (o->link == NO_ID)
+        topology_vertex_name(w->fabric, w->vertex_of_rank[o->rank], where, sizeof(where));
+    else
+        topology_link_name(w->fabric, o->link, where, sizeof(where));
+    return arena_format(a, "not folded: %s (rank %u: %s)", fold_obstacle_words[o->kind], o->rank, where);
 }
 
 void answer_wrapped(arena *a, const char *text, FILE *out)

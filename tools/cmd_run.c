@@ -56,10 +56,7 @@ const command command_run = {
     .examples = "  windtunnel run scenarios/llama3-8b-8xh100.yaml\n"
                 "  windtunnel run scenarios/llama3-8b-8xh100.yaml -o run.db --set training.global_batch=256\n"
                 "  windtunnel run scenarios/llama3-8b-8xh100.yaml --json >summary.json\n"
-                "  windtunnel run scenarios/llama3-70b-64xh100.yaml\n"
-                "  windtunnel run scenarios/llama3-70b-64xh100.yaml --set 'cluster.degraded=[{nic: node 2 "
-                "nic 1, rate: "
-                "0.5}]'\n",
+                "  windtunnel run scenarios/llama3-70b-64xh100.yaml\n",
     .options = options,
     .run = run,
 };

@@ -8,8 +8,9 @@ static void print_ranks(arena *a, const world *w)
 {
     const uint32_t ranks = parallel_ranks(w->lanes.sizes);
     const char *fold = answer_fold(a, w);
-    printf("%s rank%s, played as %s lane%s%s%s\n", output_count(a, ranks), ranks == 1 ? "" : "s",
-           output_count(a, w->lanes.count), w->lanes.count == 1 ? "" : "s", *fold ? "; " : "", fold);
+    printf("%s rank%s, played as %s lane%s\n", output_count(a, ranks), ranks == 1 ? "" : "s",
+           output_count(a, w->lanes.count), w->lanes.count == 1 ? "" : "s");
+    if (*fold) printf("%s\n", fold);
 }
 
 static void print_groups(arena *a, const plan_facts *f)

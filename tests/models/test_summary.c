@@ -19,11 +19,17 @@ typedef struct bench {
     summary_array out;
 } bench;
 
-static void create(bench *b, const scratch_folder *folder)
+static void create_with(bench *b, const scratch_folder *folder, const char *set)
 {
     memset(b, 0, sizeof *b);
-    assert_true(loaded_read(&b->l, folder, TINY, NULL, 0) && scenario_check(&b->l.s, true, &b->l.error));
+    assert_true(loaded_read(&b->l, folder, TINY, &set, set != NULL) &&
+                scenario_check(&b->l.s, true, &b->l.error));
     assert_true(world_create(b->l.a, &b->l.s, &(world_options){ .queue = QUEUE_BUCKET }, &b->w, &b->l.error));
+}
+
+static void create(bench *b, const scratch_folder *folder)
+{
+    create_with(b, folder, NULL);
 }
 
 static void destroy(bench *b)
@@ -81,6 +87,14 @@ static void numbers_by_hand(void **state)
     assert_value(&b, "recompute_share", 3.0 / 24, "1");
     assert_value(&b, "launch_share", 2.4 / 24, "1");
     assert_value(&b, "exposed_communication_share", 2.0 / 24, "1");
+    assert_value(&b, "bubble_share", 0.0, "1");
+    assert_value(&b, "pp_wait_share", 0.0, "1");
+    assert_value(&b, "peer_share", 1.0 / 24, "1");
+    assert_value(&b, "exposed_tp_share", 0.0, "1");
+    assert_value(&b, "exposed_dp_share", 2.0 / 24, "1");
+    assert_value(&b, "step_without_bubble", 0.004, "s");
+    assert_value(&b, "step_without_exposed_tp", 0.004, "s");
+    assert_value(&b, "step_without_exposed_dp", 0.004 * 22 / 24, "s");
     assert_value(&b, "memory_need", (double)world_fullest(&b.w->memory)->total_bytes, "B");
     assert_value(&b, "memory_share", (double)world_fullest(&b.w->memory)->total_bytes / 85899345920.0, "1");
     destroy(&b);
@@ -105,6 +119,37 @@ static void executed_flop_are_the_kernels(void **state)
     destroy(&b);
 }
 
+// Two stages, two replicas with 12 / (2 x 2) = 3 micro-batches: 1 / 3 of the ideal time, 1 / 4 of the step. The hottest link has
+// carried 7/16 of what it can in the 8 ms of both steps, another one a third of these bytes.
+static void a_pipeline_has_an_ideal_bubble(void **state)
+{
+    bench b;
+    create_with(&b, *state, "plan={ pipeline: 2, data: 2, gpus: 4, recompute: full }");
+    unsigned __int128 blame_ps[BLAME_CAUSES] = { 0 };
+    uint64_t *link_bytes = arena_array(b.l.a, uint64_t, topology_link_count(b.w->fabric));
+    summary_input in = totals(&b, blame_ps);
+    in.played_ps = 8000000000;
+    in.link_bytes = link_bytes;
+    blame_ps[BLAME_PEER] = 0;
+    blame_ps[BLAME_BUBBLE] = 600000000;
+    blame_ps[BLAME_PP_WAIT] = 300000000;
+    blame_ps[BLAME_EXPOSED_TP] = 100000000;
+    const double rate_Bps = (double)topology_link_at(b.w->fabric, 2)->rate_mBps / 1000;
+    link_bytes[2] = (uint64_t)(rate_Bps * 0.008 * 7 / 16);
+    link_bytes[5] = link_bytes[2] / 3;
+    summary_build(b.l.a, &in, &b.out);
+    assert_value(&b, "bubble_share", 0.6 / 24, "1");
+    assert_value(&b, "pp_wait_share", 0.3 / 24, "1");
+    assert_value(&b, "exposed_tp_share", 0.1 / 24, "1");
+    assert_value(&b, "exposed_communication_share", 2.1 / 24, "1");
+    assert_value(&b, "bubble_ideal_of_ideal", 1.0 / 3, "1");
+    assert_value(&b, "bubble_ideal_of_step", 1.0 / 4, "1");
+    assert_value(&b, "step_without_bubble", 0.004 * 23.4 / 24, "s");
+    assert_value(&b, "step_without_exposed_tp", 0.004 * 23.9 / 24, "s");
+    assert_value(&b, "hottest_link_busy_share", 0.4375, "1");
+    destroy(&b);
+}
+
 static void what_is_not_known_has_a_reason(void **state)
 {
     bench b;
@@ -115,6 +160,9 @@ static void what_is_not_known_has_a_reason(void **state)
     static const char *const unknown[][3] = {
         { "energy_per_step", "J", "power is not modelled in this version" },
         { "cost_per_step", "USD", "prices are not modelled in this version" },
+        { "bubble_ideal_of_ideal", "1", "no pipeline" },
+        { "bubble_ideal_of_step", "1", "no pipeline" },
+        { "hottest_link_busy_share", "1", "no link carried anything" },
     };
     for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
         const summary_value *v = summary_find(&b.out, unknown[i][0]);
@@ -186,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(numbers_by_hand),
         IN_SCRATCH(executed_flop_are_the_kernels),
+        IN_SCRATCH(a_pipeline_has_an_ideal_bubble),
         IN_SCRATCH(what_is_not_known_has_a_reason),
         cmocka_unit_test(the_digest_is_of_values),
         IN_SCRATCH(assumptions_are_named_with_their_source),

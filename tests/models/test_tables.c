@@ -376,6 +376,57 @@ static void views_of_a_step_worked_by_hand(void **state)
     assert_string_equal(query("run.db", "SELECT count(*) FROM rank_span"), "7");
 }
 
+// Two stages; a step of 10 s. Stage 0: lane 0, 4 GPUs, computes 6.25 s and idles 3.75 s; lane 1, 2 GPUs, 7 and 3 s. Stage 1:
+// lane 2, 6 GPUs, 8 and 2 s. A cause whose rows name culprits is one row of the step.
+static void blame_by_stage_worked_by_hand(void **state)
+{
+    static const row_lane lanes[] = { { .lane_id = 0, .multiplicity = 4, .stage = 0 },
+                                      { .lane_id = 1, .multiplicity = 2, .first_rank_id = 4, .stage = 0 },
+                                      { .lane_id = 2, .multiplicity = 6, .first_rank_id = 6, .stage = 1 } };
+    static const double computed_s[] = { 6.25, 7, 8 };
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    tables_write_run(o.t, &the_run);
+    const name_id forward = tables_name(o.t, "forward"), peer = tables_name(o.t, "wait for peer");
+    for (uint32_t i = 0; i < 3; i++) {
+        const double gpus = lanes[i].multiplicity;
+        tables_write_lane(o.t, &lanes[i]);
+        tables_write_blame(o.t, &(row_blame){ .lane_id = known_int(i),
+                                              .cause_id = forward,
+                                              .time_ps = (int64_t)(computed_s[i] * gpus * 1e12),
+                                              .share_ratio = computed_s[i] / 10 });
+        tables_write_blame(o.t, &(row_blame){ .lane_id = known_int(i),
+                                              .cause_id = peer,
+                                              .idle = true,
+                                              .time_ps = (int64_t)((10 - computed_s[i]) * gpus * 1e12),
+                                              .share_ratio = 1 - computed_s[i] / 10 });
+    }
+    // Of all: 87 s of 120 computed; 24 of the 33 that were idle have a culprit.
+    tables_write_blame(
+        o.t, &(row_blame){ .cause_id = forward, .time_ps = 87000000000000, .share_ratio = 87.0 / 120 });
+    tables_write_blame(o.t, &(row_blame){ .cause_id = peer,
+                                          .idle = true,
+                                          .culprit_part_id = known_int(3),
+                                          .time_ps = 24000000000000,
+                                          .share_ratio = 24.0 / 120 });
+    tables_write_blame(
+        o.t,
+        &(row_blame){ .cause_id = peer, .idle = true, .time_ps = 9000000000000, .share_ratio = 9.0 / 120 });
+    tables_write_step(o.t, &(row_step){ .end_ps = 10000000000000, .tokens = 4096, .sequences = 2 });
+    tables_finish_run(o.t, &(run_end){ .state = "done" });
+    close_well(&o);
+    assert_string_equal(query("run.db",
+                              "SELECT step, stage, cause, idle, round(mean_ms, 6), round(share_ratio, 9), "
+                              "run_state FROM blame_by_stage"),
+                        "0|0|forward|0|6500.0|0.65|done\n"
+                        "0|0|wait for peer|1|3500.0|0.35|done\n"
+                        "0|1|forward|0|8000.0|0.8|done\n"
+                        "0|1|wait for peer|1|2000.0|0.2|done");
+    assert_string_equal(
+        query("run.db", "SELECT cause, round(mean_ms, 6), round(share_ratio, 9) FROM step_breakdown"),
+        "forward|7250.0|0.725\nwait for peer|2750.0|0.275");
+}
+
 static void views_of_the_network_worked_by_hand(void **state)
 {
     (void)state;
@@ -600,6 +651,7 @@ int main(void)
         IN_SCRATCH(a_run_ends_with_its_digest),
         IN_SCRATCH(a_failed_run_says_why),
         IN_SCRATCH(views_of_a_step_worked_by_hand),
+        IN_SCRATCH(blame_by_stage_worked_by_hand),
         IN_SCRATCH(views_of_the_network_worked_by_hand),
         IN_SCRATCH(largest_kernels_and_goodput_worked_by_hand),
         IN_SCRATCH(the_estimate_of_bytes_holds),
