@@ -192,6 +192,36 @@ static void the_own_cause_may_be_bubble(void **state)
     arena_destroy(a);
 }
 
+// Lane 0 (as 4) works to 100 and waits for a slow link (part 1) to 150. Lane 1 (as 2) waits from 90 for lane 0 in a collective:
+// 10 for lane 0 itself, then 50 of its exposed DP; lane 2 (as 1) of another stage from 80: 20 and 50, all of them bubble. The
+// link has caused 4 x 50 + 2 x 50 of exposed DP and 50 of bubble; the next step starts from nothing.
+static void parts_are_culprits_and_handed_on(void **state)
+{
+    (void)state;
+    static const uint32_t multiplicity[] = { 4, 2, 1 };
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 3, multiplicity);
+    blame_set_parts(b, 2);
+    blame_start_step(b, 0);
+    work(b, 0, 100, BLAME_FORWARD);
+    work(b, 1, 90, BLAME_FORWARD);
+    work(b, 2, 80, BLAME_FORWARD);
+    assert_int_equal(blame_idle_for_part(b, 0, 150, BLAME_EXPOSED_DP, 1, 150), 50);
+    blame_idle_for_peer(b, 1, 150, 0, BLAME_PEER, 151);
+    blame_idle_for_stage(b, 2, 150, 0, 151);
+    assert_spent(
+        b, 1, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 90, [BLAME_PEER] = 10, [BLAME_EXPOSED_DP] = 50 });
+    assert_spent(b, 2, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 80, [BLAME_BUBBLE] = 70 });
+    assert_int_equal(blame_caused_by_part(b, 1, BLAME_EXPOSED_DP), 4 * 50 + 2 * 50);
+    assert_int_equal(blame_caused_by_part(b, 1, BLAME_BUBBLE), 50);
+    assert_int_equal(blame_caused_by_part(b, 0, BLAME_EXPOSED_DP), 0);
+    assert_caused(b, 0, 2 * 10, 20);
+    blame_end_step(b, 150);
+    blame_start_step(b, 150);
+    assert_int_equal(blame_caused_by_part(b, 1, BLAME_EXPOSED_DP), 0);
+    arena_destroy(a);
+}
+
 // Lane 1 is idle for 3 after every 7 of work, so often that what is old is dropped again and again. Lane 0 has stood still
 // since 11 all the while, then lane 2 since `late`: both are charged along every one of the intervals in their time.
 static void what_is_still_asked_for_is_kept(void **state)
@@ -231,6 +261,7 @@ int main(void)
         cmocka_unit_test(charges_of_one_instant_do_not_see_each_other),
         cmocka_unit_test(a_lane_cannot_wait_for_itself),
         cmocka_unit_test(culprits_are_handed_on),
+        cmocka_unit_test(parts_are_culprits_and_handed_on),
         cmocka_unit_test(waiting_for_another_stage_is_bubble),
         cmocka_unit_test(the_own_cause_may_be_bubble),
         cmocka_unit_test(what_is_still_asked_for_is_kept),
