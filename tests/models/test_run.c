@@ -305,7 +305,7 @@ static void progress_can_stop_the_run(void **state)
     run_free(&b.result);
     assert_string_equal(query("run.db", "SELECT state, error, digest FROM run"), "cancelled|NULL|NULL");
     assert_int_equal(count_of("run.db", "step"), 1);
-    assert_int_equal(count_of("run.db", "summary"), 20);
+    assert_int_equal(count_of("run.db", "summary"), 31);
 
     s = (stopper){ .after_steps = 2 }; // says stop when there is nothing left to stop
     b.options.force = true;
