@@ -114,10 +114,12 @@ void radix_move(radix *r, uint32_t entry, uint64_t time)
 
 static uint32_t radix_take(radix *r, const radix_item *item, uint64_t *time)
 {
+    const uint32_t entry = item->entry;
     *time = item->time;
-    r->generations[item->entry]++;
+    r->generations[entry]++;
     r->live--;
-    return item->entry;
+    radix_bound_stale(r); // with fewer that live, fewer stale ones may stay; the item is gone after this
+    return entry;
 }
 
 // Finds the first item of a bin above bin 0 and, if it may go, makes its time the last pop and deals out the rest of
