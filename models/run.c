@@ -64,6 +64,7 @@ static bool build_world(run_context *c)
     const world_options options = {
         .queue = c->options->queue,
         .reverse_phases = c->options->reverse_phases,
+        .play_tensor = c->options->play_tensor,
         .listener = recorder_listener(c->recorder, level),
     };
     if (!world_create(a, c->scenario, &options, &c->world, c->error)) return false;

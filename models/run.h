@@ -29,6 +29,7 @@ typedef struct run_options {
     const char *arguments;    // as the user typed them, for run_env; NULL: unknown
     queue_kind queue;         // for tests: the result is the same
     bool reverse_phases;      // for tests: the result is the same
+    bool play_tensor;         // for tests: world_options.play_tensor; the result is the same
     uint64_t fail_allocation; // for tests: this allocation of the run's arena fails; 0: none
     // Asked now and then, and after every step; false stops the run at the end of the current instant. NULL: never.
     bool (*progress)(void *owner, const run_progress *progress);
