@@ -58,7 +58,8 @@ static fold_question fold_question_of(const world *w, parallel_sizes sizes)
                             .gpu_of_rank = w->gpu_of_rank,
                             .health = w->health,
                             .data_groups_talk = sizes.data > 1,
-                            .pipeline_talks = sizes.pipeline > 1 };
+                            .pipeline_talks = sizes.pipeline > 1,
+                            .counts_together = w->scenario->network.bottleneck_count };
 }
 
 static void build_lanes(world *w, const world_options *options)

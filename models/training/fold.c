@@ -6,6 +6,7 @@
 
 const char *const fold_obstacle_words[] = {
     "nothing is in the way",
+    "the network counts transfers of all ranks together (bottleneck_count)",
     "a tensor-parallel group leaves its node",
     "GPUs of a tensor-parallel group differ in health",
     "ranks of a tensor-parallel group share a link",
@@ -327,6 +328,11 @@ static bool check_loads(arena *a, fold_proof *p)
     return true;
 }
 
+static bool check_network(fold_proof *p)
+{
+    return !p->question->counts_together || stop(p, FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, NO_ID);
+}
+
 bool fold_is_exact(arena *scratch, const fold_question *q, fold_obstacle *obstacle)
 {
     const arena_mark_t mark = arena_mark(scratch);
@@ -337,7 +343,8 @@ bool fold_is_exact(arena *scratch, const fold_question *q, fold_obstacle *obstac
         p.column1 = arena_array(scratch, uint32_t, links);
         p.name = arena_array(scratch, uint32_t, links);
         p.named = arena_array(scratch, uint32_t, q->sizes.tensor);
-        exact = check_groups(&p) && visit_pieces(scratch, q, compare_columns, &p) && check_loads(scratch, &p);
+        exact = check_network(&p) && check_groups(&p) && visit_pieces(scratch, q, compare_columns, &p) &&
+                check_loads(scratch, &p);
     }
     if (obstacle) *obstacle = p.obstacle;
     arena_release(scratch, mark);

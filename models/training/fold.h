@@ -15,6 +15,9 @@
 // A degraded link, a NIC that two ranks share, a hash that sends two columns over one uplink all break the premise, and show
 // as such.
 //
+// It needs a network where what a transfer does depends on none with which it shares no link: not the bottleneck count, which
+// looks at all that begins together.
+//
 // It holds for a healthy fabric, that is until a link fails or changes in the course of a run.
 #pragma once
 #include "models/network/topology.h"
@@ -27,10 +30,13 @@ typedef struct fold_question {
     gpu_health health;     // by rank
     bool data_groups_talk; // else data-parallel groups have no collectives
     bool pipeline_talks;   // else stages send nothing, and have no collectives
+    bool
+        counts_together; // the network counts transfers that begin at one instant together (network.bottleneck_count)
 } fold_question;
 
 typedef enum fold_obstacle_kind {
     FOLD_NO_OBSTACLE,
+    FOLD_TRANSFERS_COUNTED_TOGETHER,
     FOLD_GROUP_LEAVES_NODE,
     FOLD_GROUP_DIFFERS_IN_HEALTH,
     FOLD_COLUMNS_SHARE_LINK,

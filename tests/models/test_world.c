@@ -338,6 +338,9 @@ static const struct fold_case folds[] = {
     { "a slow NIC is in the way",
       TWO_NODES(", degraded: [{ nic: node 1 nic 3, rate: 0.9 }]") "plan: { tensor: 8 }\n", false, false,
       FOLD_COLUMNS_DIFFER, 3, 16, 1 },
+    { "the bottleneck count is in the way",
+      TWO_NODES("") "plan: { tensor: 8 }\nnetwork: { bottleneck_count: true }\n", false, false,
+      FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, 16, 1 },
 };
 
 static void hear_span(void *owner, const step_span *span)
