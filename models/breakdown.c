@@ -2,10 +2,11 @@
 #include "models/breakdown.h"
 #include <math.h>
 
-#define ALIKE 0.001         // shares that differ by less are told together
-#define CULPRIT_LEAST 0.001 // of all GPU time; of a degraded part, about which somebody will ask:
-#define DEGRADED_LEAST 0.0001
+#define ALIKE 0.001       // shares that differ by less are told together
 #define BUSY_LEAST 0.0005 // of a link beside the hottest
+
+// One part in so many of all GPU time; about a degraded part somebody will ask.
+enum { CULPRIT_PART = 1000, DEGRADED_PART = 10000 };
 
 // ---- the blame by stage
 
@@ -60,9 +61,18 @@ void breakdown_classes(arena *a, const summary_input *in, blame_class_array *out
 
 // ---- who was waited for
 
+bool breakdown_blames_lane(const lane_def *lane, blame_cause cause)
+{
+    return cause == BLAME_PEER || (cause == BLAME_BUBBLE && lane_is_degraded(lane));
+}
+
+bool breakdown_names(bool degraded, unsigned __int128 waited_ps, unsigned __int128 gpu_time_ps)
+{
+    return waited_ps > 0 && waited_ps * (degraded ? DEGRADED_PART : CULPRIT_PART) >= gpu_time_ps;
+}
+
 static void offer(arena *a, culprit_array *all, const culprit *c)
 {
-    if (c->share < (c->degraded ? DEGRADED_LEAST : CULPRIT_LEAST)) return;
     array_push(all, a);
     uint32_t place = all->count - 1;
     for (; place > 0; place--) {
@@ -90,32 +100,31 @@ static void offer_lane(arena *a, const summary_input *in, lane_id l, culprit_arr
 {
     const world *w = in->world;
     const lane_def *lane = &w->lanes.lanes[l];
-    const bool degraded = lane->clock_ratio < 1.0 || lane->memory_ratio < 1.0;
-    const unsigned __int128 time = in->peer_by_lane[l] + (degraded ? in->bubble_by_lane[l] : 0);
-    const double share = (double)time / (double)in->gpu_time_ps;
+    const bool degraded = lane_is_degraded(lane);
+    const unsigned __int128 bubble = breakdown_blames_lane(lane, BLAME_BUBBLE) ? in->bubble_by_lane[l] : 0;
+    const unsigned __int128 time = in->peer_by_lane[l] + bubble;
     char name[128];
-    if (share < DEGRADED_LEAST) return; // names are dear
+    if (!breakdown_names(degraded, time, in->gpu_time_ps)) return;
     topology_vertex_name(w->fabric, w->vertex_of_rank[lane->first_rank], name, sizeof(name));
     offer(a, out,
           &(culprit){ .part = arena_format(a, "%s", name),
                       .detail = lane_detail(a, w, l),
                       .degraded = degraded,
-                      .share = share });
+                      .share = (double)time / (double)in->gpu_time_ps });
 }
 
 static void offer_link(arena *a, const summary_input *in, link_id l, unsigned __int128 time,
                        culprit_array *out)
 {
     const topology *t = in->world->fabric;
-    const double share = (double)time / (double)in->gpu_time_ps;
     char name[192];
-    if (share < DEGRADED_LEAST) return;
+    if (!breakdown_names(true, time, in->gpu_time_ps)) return;
     topology_link_name(t, l, name, sizeof(name));
     offer(a, out,
           &(culprit){ .part = arena_format(a, "%s", name),
                       .detail = arena_format(a, "rate %.2f", topology_link_at(t, l)->health_ratio),
                       .degraded = true,
-                      .share = share });
+                      .share = (double)time / (double)in->gpu_time_ps });
 }
 
 void breakdown_culprits(arena *a, const summary_input *in, culprit_array *out)

@@ -31,9 +31,13 @@ enum { BREAKDOWN_CLASSES_MAX = 8, BREAKDOWN_CULPRITS_MAX = 3, BREAKDOWN_LINKS_MA
 // Stages are joined with their neighbours where no cause differs by more than a thousandth of their time, and until few
 // enough are left, those first that are most alike. One for a job without a pipeline.
 void breakdown_classes(arena *a, const summary_input *in, blame_class_array *out);
-// At least a thousandth of all GPU time was spent waiting for it, of a degraded part a ten-thousandth: for that part for whatever
-// reason; for another GPU by peers of its groups (a bubble is nobody's fault). Degraded parts first, then by that time.
+// The rule for who is named, here and in the rows of the table "blame". Waits that are held against a GPU: those of its groups'
+// peers, and bubbles only if it is degraded, for otherwise a bubble is nobody's fault. Against a degraded link: any.
+bool breakdown_blames_lane(const lane_def *lane, blame_cause cause);
+// So much of all GPU time was waited for it that it is named: a thousandth, for a degraded part a ten-thousandth.
+bool breakdown_names(bool degraded, unsigned __int128 waited_ps, unsigned __int128 gpu_time_ps);
+// Those that are named: degraded parts first, then by that time.
 void breakdown_culprits(arena *a, const summary_input *in, culprit_array *out);
-// By busy_share; of links of one class that were used alike, to a thousandth, the first; hardly used ones are left out. Where ranks are folded only the links
-// of those that were played are looked at, and they are used like the others.
+// By busy_share; of links of one class that were used alike, to a thousandth, the first; hardly used ones are left out. Where
+// ranks are folded only links of those that were played carry bytes; the others, used just alike, are not named.
 void breakdown_links(arena *a, const summary_input *in, busy_link_array *out);

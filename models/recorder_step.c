@@ -1,54 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/breakdown.h"
 #include "models/recorder_internal.h"
 
 // ---- Where the time went ----
 
-static void write_cause(recorder *r, const step_end *end, trace_opt_int lane, int cause,
-                        trace_opt_int culprit, unsigned __int128 time, unsigned __int128 total)
+static void write_cause(recorder *r, const step_end *end, trace_opt_int lane, int cause, trace_opt_int part,
+                        unsigned __int128 time, unsigned __int128 total)
 {
     tables_write_blame(r->tables, &(row_blame){ .step = end->step,
                                                 .lane_id = lane,
                                                 .cause_id = tables_name(r->tables, blame_cause_words[cause]),
                                                 .idle = !blame_is_compute((blame_cause)cause),
-                                                .culprit_part_id = culprit,
+                                                .culprit_part_id = part,
                                                 .time_ps = (int64_t)time,
                                                 .share_ratio = (double)time / (double)total });
 }
 
-// Of all GPU time in a step: a part that caused at least so much idle time has a row of its own.
-enum { CULPRIT_PART = 1000, DEGRADED_PART = 10000 };
-
-static bool is_degraded(const lane_def *lane)
-{
-    return lane->clock_ratio < 1.0 || lane->memory_ratio < 1.0;
-}
-
-// A bubble is nobody's fault, unless a GPU is slow.
-static unsigned __int128 caused_by_lane(const world *w, const step_end *end, lane_id l, int cause)
-{
-    const lane_def *lane = &w->lanes.lanes[l];
-    if (cause != BLAME_PEER && !(cause == BLAME_BUBBLE && is_degraded(lane))) return 0;
-    return blame_caused_by(end->accounts, l, (blame_cause)cause);
-}
-
-// Of all lanes together. Returns the time that has got rows.
+// Of all lanes together: who is named (breakdown.h) has a row of its own. Returns the time that has got such rows.
 static unsigned __int128 write_culprits(recorder *r, const step_end *end, int cause, unsigned __int128 total)
 {
     const world *w = r->world;
     unsigned __int128 named = 0, time;
     uint32_t links;
     for (lane_id l = 0; l < w->lanes.count; l++) {
-        time = caused_by_lane(w, end, l, cause);
-        if (time < total / (is_degraded(&w->lanes.lanes[l]) ? DEGRADED_PART : CULPRIT_PART) || time == 0)
-            continue;
-        const vertex_id gpu = w->vertex_of_rank[w->lanes.lanes[l].first_rank];
+        const lane_def *lane = &w->lanes.lanes[l];
+        if (!breakdown_blames_lane(lane, (blame_cause)cause)) continue;
+        time = blame_caused_by(end->accounts, l, (blame_cause)cause);
+        if (!breakdown_names(lane_is_degraded(lane), time, total)) continue;
+        const vertex_id gpu = w->vertex_of_rank[lane->first_rank];
         write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_vertex + gpu), time, total);
         named += time;
     }
     const link_id *slow = topology_degraded_links(w->fabric, &links);
     for (uint32_t i = 0; i < links; i++) {
         time = step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
-        if (time < total / DEGRADED_PART || time == 0) continue;
+        if (!breakdown_names(true, time, total)) continue;
         write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_link + slow[i]), time,
                     total);
         named += time;

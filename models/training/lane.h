@@ -19,6 +19,11 @@ typedef struct lane_def {
     double clock_ratio, memory_ratio;
 } lane_def;
 
+static inline bool lane_is_degraded(const lane_def *lane)
+{
+    return lane->clock_ratio < 1.0 || lane->memory_ratio < 1.0;
+}
+
 typedef struct lane_table {
     lane_def *lanes; // by first rank
     uint32_t count;
