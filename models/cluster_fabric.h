@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/cluster_fabric.h: the topology of a cluster's definition: nodes with their insides, then the network between them. Here
-// line rates become payload rates, lengths become delays, and keys become parameters of the builders.
+// models/cluster_fabric.h: the topology of a cluster's definition: nodes with their insides, then the network between them.
+// Here line rates become payload rates, lengths become delays, and keys become parameters of the builders.
 #pragma once
 #include "models/cluster.h"
 

@@ -331,8 +331,8 @@ trace_estimate recorder_estimate(const world *w)
     trace_estimate e = { 0 };
     e.rows[TRACE_SUMMARY] = topology_node_count(w->fabric) + topology_vertex_count(w->fabric) +
                             topology_link_count(w->fabric) + parallel_ranks(w->lanes.sizes) + lanes + kernels;
-    // Causes that occur are few: compute in four kinds, launches, bubble, waiting for peers and for the pipeline, and the exposed
-    // part of what is communicated.
+    // Causes that occur are few: compute in four kinds, launches, bubble, waiting for peers and for the pipeline, and the
+    // exposed part of what is communicated.
     const uint64_t causes = 10;
     e.rows[TRACE_STEPS] = e.rows[TRACE_SUMMARY] +
                           steps * (1 + causes + lanes * (1 + causes) + topology_link_count(w->fabric));

@@ -145,7 +145,7 @@ static bool after_step(void *owner)
     return tell_progress(owner);
 }
 
-// Bytes sent = bytes received, and nothing left over (DESIGN.md 2.4). Our bug if not.
+// Bytes sent = bytes received, and nothing left over. Our bug if not.
 static void check_conservation(const run_context *c)
 {
     const network_counters n = network_counters_of(c->world->network);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/tables.h: the trace tables (DESIGN.md 12, the only list) as rows that models fill. Each table is a
+// models/tables.h: the trace tables (this is the only list) as rows that models fill. Each table is a
 // plain struct and a function that writes one; what a column means stands once, in tables_declared.c, and
 // from there in the table "dictionary" of every database. Views and indexes are in tables_views.c.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Views: the questions that are asked first, with names instead of numbers and units for people. Every view
-// ends with run_state, which says "incomplete" unless the run is done (DESIGN.md 2.6). Sums are taken in
+// ends with run_state, which says "incomplete" unless the run is done. Sums are taken in
 // floating point: GPU times of a large cluster in ps would overflow an integer.
 #include "models/tables.h"
 #include "sim/array.h"

@@ -305,7 +305,7 @@ static bool judge(traffic_context *c, sim_outcome outcome)
         return sim_fail(c->error, SIM_EXIT_BUG, NULL, "livelock: more than %d rounds at %" PRId64 " ps",
                         SIM_ROUNDS_MAX, sim_now(c->sim));
     if (r->finished < r->flows) return fail_stuck(c);
-    // Bytes sent = bytes received, and nothing left over (DESIGN.md 2.4). Our bug if not.
+    // Bytes sent = bytes received, and nothing left over. Our bug if not.
     const network_counters n = network_counters_of(c->network);
     SIM_ASSERT(n.bytes_sent == n.bytes_received && n.bytes_received == r->bytes);
     SIM_ASSERT(n.started == r->flows && n.delivered == r->flows);

@@ -2,7 +2,7 @@
 // sim/check.h: assertions for our own mistakes. A user's mistake is a sim_error (sim/error.h), never an assertion.
 // SIM_ASSERT stays on in every build. SIM_VERIFY guards whole-structure checks and exists only with the build
 // option CHECKS. A failed check prints the condition, the simulated time and the event being handled, and ends the
-// process with exit code 3 (DESIGN.md 2: our bug).
+// process with exit code 3: a bug of ours.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

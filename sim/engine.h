@@ -69,8 +69,9 @@ void sim_stop(sim *s);
 // Asked between instants about every 1,024 events; true stops the run as sim_stop() does. For signals and progress.
 void sim_set_poll(sim *s, bool (*poll)(void *owner), void *owner);
 
-// The digest of results (DESIGN.md 2.1): every record is mixed to 64 bits by itself and summed modulo 2^64, times its
-// multiplicity, so that neither order nor folding shows. words are the record's fields in a fixed order.
+// The digest of results (sim/README.md, rules of determinism): every record is mixed to 64 bits by itself and summed
+// modulo 2^64, times its multiplicity, so that neither order nor folding shows. words are the record's fields in a fixed
+// order.
 void sim_digest_add(sim *s, uint32_t record_kind, const uint64_t *words, uint32_t count,
                     uint64_t multiplicity);
 uint64_t sim_digest(const sim *s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sim/error.h: the user's mistake as a value: where it is, what is wrong, what would be right, and the exit code of
-// DESIGN.md 2. Functions that can fail take a sim_error * last and return false (or NULL) after sim_fail() filled it.
-// A sim_error owns all its text, so it outlives the document it speaks of.
+// sim/error.h: the user's mistake as a value: where it is, what is wrong, what would be right, and the exit code
+// (README.md lists them). Functions that can fail take a sim_error * last and return false (or NULL) after sim_fail()
+// filled it. A sim_error owns all its text, so it outlives the document it speaks of.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

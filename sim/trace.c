@@ -9,7 +9,7 @@
 
 const char *const trace_level_words[] = { "summary", "steps", "spans", "transfers", "packets", NULL };
 
-#define COMMIT_INTERVAL_S 1.0 // DESIGN.md 2.6: a commit at least each second
+#define COMMIT_INTERVAL_S 1.0 // what was played is to be read meanwhile, and after a crash
 #define ROWS_PER_CLOCK 256    // asking the clock for every row would cost as much as a tenth of the insert
 #define BUSY_TIMEOUT_MS 1000  // somebody reads along: a reader holds us up only while the log is folded back
 

@@ -5,7 +5,7 @@
 #include "sim/trace.h"
 #include "sim/words.h"
 
-// DESIGN.md 12.
+// Beyond these a trace is refused unless it is asked for all the same (--trace-anyway).
 #define ROWS_MAX UINT64_C(20000000)
 #define BYTES_MAX UINT64_C(2000000000)
 

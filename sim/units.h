@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sim/units.h: time as integers, and numbers with units as text. Units are written (DESIGN.md 2.3): "400 Gb/s",
+// sim/units.h: time as integers, and numbers with units as text. Units are written: "400 Gb/s",
 // "80 GiB", "1.3 us", "989 TFLOP/s", "700 W"; a bare number for a dimensioned quantity is an error.
 // 1 GB = 1e9 bytes, 1 GiB = 2^30 bytes, b = bit, B = byte.
 #pragma once
@@ -48,7 +48,7 @@ const char *units_example(unit_kind kind); // "1.3 us", "80 GB", ... for message
 // Seconds to ticks, rounded up once (never complete early); asserts 0 <= seconds and the horizon.
 sim_time units_ps_from_s(double seconds);
 double units_s_from_ps(sim_time time_ps);
-// Kernel and host times are rounded to whole nanoseconds (DESIGN.md 2.1): nearest, ties up.
+// Kernel and host times are rounded to whole nanoseconds (sim/README.md, rules of time): nearest, ties up.
 sim_time units_ps_from_s_whole_ns(double seconds);
 // ceil(bytes / rate) with the rate in millibytes per second: exact, 128 bits, rounded up once.
 sim_time units_wire_time_ps(uint64_t bytes, uint64_t rate_mBps);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // tools/command.h: what a subcommand is, and what several of them share: the options that every scenario takes, and parts of
-// their answers. A subcommand parses, calls a library, prints; it returns the exit code of DESIGN.md 2.
+// their answers. A subcommand parses, calls a library, prints; it returns the exit code (README.md lists them).
 #pragma once
 #include "models/run.h"
 #include "tools/options.h"

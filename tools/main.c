@@ -9,7 +9,7 @@
 
 static const command *const commands[] = { &command_check, &command_show, &command_run, &command_traffic };
 
-// DESIGN.md 13: named, so that whoever has read about them hears that it is too early.
+// Commands of versions to come: named, so that whoever has read about them hears that it is too early.
 static const char *const later[] = { "job",       "sweep",   "search", "collective", "storage",
                                      "report",    "compare", "export", "import",     "validate",
                                      "calibrate", "schema",  "doctor" };

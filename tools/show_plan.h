@@ -13,7 +13,8 @@ typedef struct plan_group { // groups with as many members and rings, for the sa
 ARRAY_OF(plan_group, plan_group_array);
 
 typedef struct plan_stage { // of one GPU
-    uint32_t layers, in_flight;
+    uint32_t layers;
+    uint32_t in_flight; // at most so many forwards, each through one chunk, await their backwards
     bool has_embedding, has_head;
     uint64_t parameters; // before ZeRO shares them out
     uint64_t memory_bytes;

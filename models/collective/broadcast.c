@@ -4,9 +4,9 @@
 //     streams   T = (n - 1) alpha + S / (R B)              a pipeline of pieces that take no time each
 //     messages  T = (n + K - 2) (alpha + S / (R K B))      K pieces on each ring
 // T, alpha [s]   S [bytes]   n [ranks]   R [rings]   B [bytes/s]: what one ring gets of its slowest hop
-// Pieces are of 512 KiB, the chunk of NCCL's broadcasts (nccl-constants.csv: bcast_reduce_chunk_steps), but at most 64 on a
-// ring, so that large buffers do not make plans without end. A rank sends a piece when the one before it has arrived, where
-// NCCL has up to eight on their way.
+// Pieces are of 512 KiB, the chunk of NCCL's broadcasts (BROADCAST_CHUNKSTEPS: one of the eight steps of a buffer of
+// 4 MiB), but at most 64 on a ring, so that large buffers do not make plans without end. A rank sends a piece when the one
+// before it has arrived, where NCCL has up to eight on their way.
 #include "models/collective/plan.h"
 #include "sim/check.h"
 

@@ -88,7 +88,7 @@ static double hop_s(const protocol_terms *terms, const ring_hops *hops)
 // NVIDIA/nccl src/graph/tuning.cc, ncclTopoTuneModel and ncclTopoGetAlgoTime: B is the sum over channels; of the steps, as
 // many as a chunk has hops between nodes are charged the network's latency, the others that of the node. We take the mean
 // over the ring, nodes / n of the hops where NCCL has (nodes - 1) / (n - 1). Good for choosing between protocols as NCCL
-// does, not for the time (FINDINGS-collectives.md (d)). Left out: caps of LL and LL128 per channel, and paths that take
+// does, not for the time, which at middle sizes it gets wrong. Left out: caps of LL and LL128 per channel, and paths that take
 // longer than the hop of the table.
 // A broadcast sends all its bytes past each rank.
 static double predicted_s(const protocol_terms *terms, collective_kind kind, uint32_t ranks, uint64_t bytes,

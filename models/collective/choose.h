@@ -37,8 +37,7 @@ extern const bind_row collective_terms_binds[];
 typedef struct ring_hops {         // what the choice knows of a group's rings and switch, or of a lone send
     uint64_t rate_mBps;            // of all rings together, past their slowest hop: NCCL's sum over channels
     uint32_t counts[LINK_CLASSES]; // hops of all rings, by the widest class of link they cross
-    uint64_t
-        nvls_rate_mBps; // of the buffer of an all-reduce in the NVSwitch that all members are on; 0: there is none
+    uint64_t nvls_rate_mBps; // of an all-reduce's buffer in the NVSwitch that all members are on; 0: none
 } ring_hops;
 
 enum { PROTOCOL_AUTO = -1, ALGORITHM_AUTO = -1 };

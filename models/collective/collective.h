@@ -66,8 +66,8 @@ typedef struct collectives_options {
     collective_done *done;
     collective_moved *moved; // may be NULL
     void *owner;
-    sim *
-        alone; // where collectives are tried that need not be played (below); nothing else runs on it. May be NULL
+    // Where collectives are tried that need not be played (below); nothing else runs on it. May be NULL.
+    sim *alone;
 } collectives_options;
 
 collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options);
@@ -90,8 +90,9 @@ uint32_t collective_open_shape(collectives *c, uint32_t shape, uint32_t tag);
 
 // Whether the time alone is the same whenever it begins; not with completion windows, nor without options.alone.
 bool collectives_know_alone(const collectives *c);
-// From the last arrival to the end when nothing else moves and all links are healthy, to the tick. Played once for each shape,
-// or for one of those that lie alike inside their nodes, on a network of the same kind.
+// From the last arrival to the end when nothing else moves and every link has the rate that it began with (degraded ones
+// theirs), to the tick. Played once for each shape, or for one of those that lie alike inside their nodes, on a network of
+// the same kind.
 sim_time collective_alone_ps(collectives *c, uint32_t shape);
 // Leaves in the digest and in the counters of the collectives what playing one from its last arrival at start_ps on would have
 // left, but tells nobody.

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/collective/plan.h: a collective as data: who sends what to whom after what. Built without a clock. Ranks are
-// positions 0 .. n-1 in the group. Two grains of the same plan (DESIGN.md 6): messages, each with its predecessors; and
-// streams, one edge per pair of neighbours with all bytes that cross it and the number of steps they take.
+// positions 0 .. n-1 in the group. Two grains of the same plan: messages, each with its predecessors; and streams, one edge
+// per pair of positions with all bytes that cross it and the number of steps they take.
 //
-// A plan may run over several rings at once, each with its part of the buffer. The buffer is cut in ranks x rings chunks:
-// chunk p R + r of R rings belongs to position p and goes round ring r. So what belongs to a position lies together: its
-// share of an all-gather or a reduce-scatter is its R chunks, one from each ring, and the shares follow one another.
+// How the buffer is cut in chunks, and what an edge carries, with n ranks, R rings and S bytes:
+//     rings         n R chunks; chunk p R + r belongs to position p and goes round ring r. So what belongs to a position lies
+//                   together: its share of an all-gather or a reduce-scatter is its R chunks, one from each ring. An edge
+//                   carries, of each ring that uses it, all n chunks but one (all-reduce: twice, each time without one).
+//     broadcast     K R pieces; piece k R + r goes round ring r behind piece (k - 1) R + r. An edge carries all K of each of
+//                   its rings.
+//     all-to-all    n parts of each rank's buffer, part p for position p; an edge carries the part for its receiver.
+//     send-recv     one chunk, one edge: S.
+//     NVLS          n shares, streams only: an edge carries S and the sender's share, which is what the sender's link carries.
 #pragma once
 #include "sim/arena.h"
 #include <stdbool.h>
@@ -29,8 +35,8 @@ typedef enum collective_algorithm {
     ALGORITHM_PAIRWISE,
     ALGORITHMS
 } collective_algorithm;
-extern const char
-    *const collective_algorithm_words[]; // "ring", "nvls", "send-recv", "pairwise"; ends with NULL
+// "ring", "nvls", "send-recv", "pairwise"; ends with NULL.
+extern const char *const collective_algorithm_words[];
 
 typedef enum collective_grain { GRAIN_STREAMS, GRAIN_MESSAGES } collective_grain;
 extern const char *const collective_grain_words[]; // "streams", "messages"; ends with NULL
@@ -59,7 +65,7 @@ typedef struct plan_message {
 typedef struct plan_edge { // all that one position sends to another
     uint32_t from, to;
     uint32_t rings; // that use this pair
-    uint64_t bytes; // the sum of its messages
+    uint64_t bytes; // in the messages grain the sum of its messages
 } plan_edge;
 
 typedef struct plan {

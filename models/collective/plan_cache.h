@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/collective/plan_cache.h: plans by (kind, algorithm, rings, bytes), each built once, with what playing one message by message
-// needs: which messages travel together, who waits for whom, and blocks of waiting counts that are lent to instances and
-// come back. One grain per cache.
+// models/collective/plan_cache.h: plans by (kind, algorithm, rings, bytes), each built once, with what playing one message
+// by message needs: which messages travel together, who waits for whom, and blocks of waiting counts that are lent to
+// instances and come back. One grain per cache.
 //
 // Messages of one step on one edge are one transfer, whatever their rings. Rings that share a pair of neighbours share its
 // link, each step of all of them at the same time, and pay the latency of that step once. As transfers of their own they

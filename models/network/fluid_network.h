@@ -14,7 +14,8 @@
 // A link that goes down stops the flows that cross it at once: their rate is 0. When the fabric's reroute_ps have passed,
 // routing knows and they take the path that it then gives, or stand still while there is none (network_stuck()); when the link
 // returns, what still waits on it moves at once, and routing again follows after reroute_ps. Flows on a bundle at once get
-// less of it, or stand still where no links of it lead on over links that are up. Bytes that have been sent are not lost with a link, unless resends says so.
+// less of it, or stand still where no links of it lead on over links that are up. Bytes that have been
+// sent are not lost with a link, unless resends says so.
 #pragma once
 #include "models/network/maxmin.h"
 #include "models/network/network.h"

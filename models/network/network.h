@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/network/network.h: the interface that all network engines share (DESIGN.md 5). A client asks for a transfer of one
+// models/network/network.h: the interface that all network engines share. A client asks for a transfer of one
 // edge, or for a stream of many edges that moves at the pace of its slowest edge, and is told when it is delivered.
 // The engine keeps counters of bytes per link. Engines: ideal (ideal_network.c: alpha + bytes/rate, no contention), fluid
 // (fluid_network.h: every transfer in flight has a rate, shared by max-min fairness).
@@ -25,8 +25,8 @@ typedef struct network_request {
     uint64_t rate_cap_mBps;    // of each edge; 0: none
     uint32_t weight;           // of the sharing, >= 1
     uint32_t queue_pairs;      // per connection, >= 1
-    uint32_t
-        multiplicity; // equal requests this one stands for (folding), >= 1; counters multiply, not those of links
+    // Equal requests this one stands for (folding), >= 1. Counters multiply, not those of links.
+    uint32_t multiplicity;
     uint16_t client; // who is told
     uint64_t tag;    // the client's own number
 } network_request;
@@ -46,13 +46,14 @@ void network_cancel(network *n, transfer_id id);
 // Counts so many equal requests as if each had been started and delivered on the paths of now: their bytes on links and in the
 // counters, but for the high water mark. No time passes and no client is told.
 void network_carry(network *n, const network_request *request, uint64_t times);
-// Another one of the same kind with the same options on the same topology, all its links healthy, at rest.
+// Another one of the same kind with the same options on the same topology, at rest: links have the rates that they began
+// with, without what network_set_link() has changed since.
 network *network_create_like(arena *a, sim *s, const network *n);
 // Whether requests that share no link with others take equally long whenever they begin and whatever moves elsewhere. Not with
 // completion windows, which lie at fixed instants, nor with the bottleneck count, which asks for a network at rest.
 bool network_is_steady(const network *n);
 bool network_in_flight(const network *n, transfer_id id);
-// The fluid engine only: from this instant on the link carries ratio times its rate; 0: it is down, 1: healthy. A cable is
+// The fluid engine only: from this instant on the link carries ratio times its rate; 0: it is down, 1: as it began. A cable is
 // two links.
 void network_set_link(network *n, link_id l, double ratio);
 const topology *network_topology(const network *n);
@@ -65,7 +66,7 @@ typedef struct network_counters {
     uint32_t in_flight, in_flight_high_water;
 } network_counters;
 network_counters network_counters_of(const network *n);
-// Carried so far, x no multiplicity, for what a request stands for uses other links: by finished requests; in the fluid engine
+// Carried so far, not multiplied, for what a request stands for uses other links: by finished requests; in the fluid engine
 // also by those in flight, up to now.
 uint64_t network_link_bytes(const network *n, link_id l);
 
@@ -74,7 +75,7 @@ typedef struct network_stuck_report {
     uint32_t transfers;
     vertex_id from, to; // of an edge of the first of them, by slot; meaningless without any
     uint32_t
-        down; // the first link or bundle of its path that is down, or NO_ID: it starves among too many others
+        down; // first link or bundle of its path that is down, or NO_ID: it starves among too many others
 } network_stuck_report;
 network_stuck_report network_stuck(const network *n);
 void network_verify(const network *n); // whole-structure check, conservation at rest; asserts

@@ -3,7 +3,8 @@
 //     leaf 0 > spine 3 @ 1 ms            one direction
 //     leaf 0 <> spine 3 @ 1 ms           both directions of the cable
 //     leaf 0 <> spine 3 @ 1 ms = 25 %    with what is left of its rate
-// Ends are called as everywhere ("node 3 nic 1", "leaf 0"; topology_find_vertex()). Parallel cables between two ends change together.
+// Ends are called as everywhere ("node 3 nic 1", "leaf 0"; topology_find_vertex()). Parallel cables between two ends
+// change together.
 #pragma once
 #include "models/network/topology.h"
 #include "sim/array.h"

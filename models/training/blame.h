@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/training/blame.h: where the GPU time of a step went. The time of each lane is cut without gap or overlap into
-// compute (by kind) and idle intervals, and each idle interval is charged by the event that ended it (DESIGN.md 8):
+// compute (by kind) and idle intervals, and each idle interval is charged by the event that ended it:
 //     waiting for a pipeline message: until it was handed to the network, bubble; from then on, PP wait
 //     waiting for a collective: until the arrival of its last participant, wait for peer, charged on along that peer's own
 //     idle causes in that time; from then on, exposed communication of that group

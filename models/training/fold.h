@@ -2,9 +2,15 @@
 // models/training/fold.h: whether one rank may be played for a whole tensor-parallel group without changing any time. Proved on
 // the fabric, path by path; where the proof fails, the ranks are to be played one by one.
 //
-// A column is the ranks of one tensor coordinate. Beside the collectives of its tensor-parallel groups, in which all columns
-// meet, a rank talks within its column only: in the rings of its data-parallel group, with the stages before and behind, also
-// around the ends, and in the rings of all stages.
+// A column is the ranks of one tensor coordinate. With T = 3, D = 1 and two stages, ranks r0 to r5:
+//
+//     column       0     1     2
+//     stage 0   [ r0 -- r1 -- r2 ]    a tensor-parallel group: one lane, if the columns are alike
+//                  |     |     |      activations and gradients, in each column by itself
+//     stage 1   [ r3 -- r4 -- r5 ]    another one
+//
+// Beside the collectives of its tensor-parallel groups, in which all columns meet, a rank talks within its column only: in the
+// rings of its data-parallel group, with the stages before and behind, also around the ends, and in the rings of all stages.
 // Take the links (and bundles) on the paths of all these in a fixed order, and name those of each column by their first
 // appearance. If no two columns share a link, and the named paths of all columns are equal link by link, with equal rates,
 // delays and classes, then the columns are disjoint copies of one network: max-min shares of one do not depend on flows of
@@ -30,8 +36,7 @@ typedef struct fold_question {
     gpu_health health;     // by rank
     bool data_groups_talk; // else data-parallel groups have no collectives
     bool pipeline_talks;   // else stages send nothing, and have no collectives
-    bool
-        counts_together; // the network counts transfers that begin at one instant together (network.bottleneck_count)
+    bool counts_together;  // network.bottleneck_count: transfers that begin at one instant count together
 } fold_question;
 
 typedef enum fold_obstacle_kind {
@@ -44,8 +49,8 @@ typedef enum fold_obstacle_kind {
     FOLD_TENSOR_LOADS_UNEVENLY,
     FOLD_OBSTACLES
 } fold_obstacle_kind;
-extern const char
-    *const fold_obstacle_words[]; // "a tensor-parallel group leaves its node", ..; ends with NULL
+// "a tensor-parallel group leaves its node", ..; ends with NULL.
+extern const char *const fold_obstacle_words[];
 
 typedef struct fold_obstacle { // the first one that was met
     fold_obstacle_kind kind;

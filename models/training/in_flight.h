@@ -6,8 +6,8 @@
 #include "models/training/schedule.h"
 #include "models/training/stages.h"
 
-// Schedule and table must have the same stages and chunks. overlap: stages send and receive beside their passes. With p stages, m >= p micro-batches and equal chunks the first
-// stage keeps
+// Schedule and table must have the same stages and chunks. overlap: stages send and receive beside their passes. With p
+// stages, m >= p micro-batches, L layers and v equal chunks the first stage keeps, in layers of one micro-batch,
 //     1F1B               L layers                        p micro-batches of L / p
 //     interleaved 1F1B   L (1 + (p - 1) / (p v))
 // Korthikanti et al. 2022, section 4.2.3.

@@ -11,8 +11,7 @@ typedef enum sharding_kind { SHARDING_NONE, SHARDING_ZERO_1, SHARDING_ZERO_2, SH
 // What is kept from forward to backward, at the worst moment of a step. Each number has a moment of its own, so what follows
 // from all together is an upper bound.
 typedef struct memory_in_flight {
-    uint64_t
-        layers; // over the passes whose backwards are still to come: the sum of the layers they went through
+    uint64_t layers;     // summed over the passes whose backwards are still to come: layers they went through
     uint32_t embeddings; // such passes through the embedding
     uint32_t heads;      // through the head
     uint32_t messages;   // activations and gradients of a micro-batch on their way from or to other stages

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/training/parallel.h: ranks and their coordinates. The order of the axes is the plan's, innermost first; the usual one
-// is tensor, data, pipeline (DESIGN.md 8), where
+// is tensor, data, pipeline, where
 //     rank = (pipeline x D + data) x T + tensor
 #pragma once
 #include "models/ids.h"

@@ -21,8 +21,7 @@ extern const bind_row placement_row_binds[];
 typedef struct placement_def {
     placement_kind kind;
     uint32_t ranks, gpus_per_node;
-    const node_id
-        *nodes; // that have GPUs for the job, in order: GPUs i g to (i + 1) g - 1 are those of nodes[i]
+    const node_id *nodes; // that have GPUs for the job: GPUs i g to (i + 1) g - 1 are those of nodes[i]
     uint32_t node_count;
     const placement_row_array *rows; // PLACEMENT_LIST
 } placement_def;

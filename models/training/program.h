@@ -11,7 +11,7 @@
 // Without sequence parallel every rank of a tensor-parallel group holds all activations; with scatter/gather each sends its
 // share and the receivers gather (Narayanan et al., SC 2021, section 4.1), else each sends everything.
 //
-// Data parallel (DESIGN.md 8): in the last backward pass through a chunk gradient buckets are reduced as they fill (all-reduce;
+// Data parallel: in the last backward pass through a chunk gradient buckets are reduced as they fill (all-reduce;
 // reduce-scatter with ZeRO-1), in order, on a stream of their own. When all are reduced, the first and the last stage add up
 // the gradients of a tied table; the norm of the gradients is summed over all that hold a part of them; the optimizer; with
 // ZeRO-1 the new parameters are gathered bucket by bucket, at the end of the step, or (overlap_parameters) at the beginning of
@@ -25,9 +25,8 @@
 
 // Host calls from the end of a blocking exchange until the first kernel after it runs: receive buffers, operations, group
 // launch, two waits and the synchronisation (about 12), and then the entry of a pass up to its first kernel (about 10).
-// Grade: assumed, by counting the calls of Megatron-LM (megatron/core/pipeline_parallel/p2p_communication.py). What each further
-// exchange of an interleaved schedule adds to the steady period of the ZeroBubble jobs on one node says the same: 0.83 and
-// 0.94 ms where a message takes 0.55 and 0.66 ms (tests/models/test_zero_bubble.c).
+// Grade: assumed, by counting the calls of Megatron-LM (megatron/core/pipeline_parallel/p2p_communication.py); measured
+// pipelines agree (tests/models/test_zero_bubble.c).
 enum { PROGRAM_RESTART_CALLS = 22 };
 
 typedef enum op_kind {
@@ -80,7 +79,9 @@ typedef struct program {
     program_move_array moves;
     data_call_array data_calls;
     tensor_call_array tensor_calls;
-    // By chunk: the data call of its bucket 0; the next ones follow, gathers at the beginning of a step in reverse.
+    // By chunk: the data call of its bucket 0. Bucket i is reduced by call reductions[chunk] + i. gathers, at the beginning of
+    // a step only: gathered by gathers[chunk] - i, for the first forward needs the last bucket first. Of 3 buckets with the
+    // calls 4, 5 and 6, call 4 gathers bucket 2, and gathers[chunk] is 6.
     uint32_t *reductions, *gathers;
     bool gathers_first;     // gathers are waited for by the first forwards, at gathers[chunk] - bucket
     uint64_t message_bytes; // of each message and rank

@@ -4,6 +4,18 @@
 //   step_groups.c  groups of lanes, their collectives: opened, joined, ended
 //   step_charge.c  idle time to its causes
 //   step_count.c   how much a step is
+//
+// A lane stands at one operation of its stage's program. An operation that needs others opens or joins a meeting, the open
+// instance of a collective, of a group that the lane is a member of:
+//
+//     lane_state --op--> program_op --group of its role--> lane_group --open--> meeting --number--> collective
+//                                                          members: group_lanes[first_lane ...]
+//
+// Arrays are indexed in one of three ways:
+//     lane                        lanes, tensor_group, data_group, norm_group, table_group, alone_start
+//     direction and lane          move_group, move_sender by the lane that receives, move_receiver by the one that sends
+//     lane, then its n-th thing   message_states[receiver x messages + message], data_times[data_start[lane] + call],
+//                                 data_meetings[data_meeting_start[lane] + call]: the same ones for all lanes of a group
 #pragma once
 #include "models/training/step.h"
 #include "sim/array.h"

@@ -5,10 +5,11 @@
 //                     idle for no known reason
 //     one result      the digest of ranks played one by one, folded, with tensor-parallel collectives played or taken at
 //                     their time alone, phases reversed, any event queue, once more
-//     monotony        on the ideal network with protocol and algorithm given: there no transfer minds another one, every order is
-//                     fixed beforehand, so that each time is a maximum of sums of times, and no part that is slower can make
-//                     a step faster. Exactly so, for rounding keeps order. (With shared links this is not true: a delayed
-//                     transfer may leave others alone with a link; and an automatic choice may have predicted badly.)
+//     monotony        on the ideal network with protocol and algorithm given: there no transfer minds another one, every
+//                     order is fixed beforehand, so that each time is a maximum of sums of times, and no part that is
+//                     slower can make a step faster. Exactly so, for rounding keeps order. (With shared links this is not
+//                     true: a delayed transfer may leave others alone with a link; and an automatic choice may have
+//                     predicted badly.)
 // Each scenario is played in a process of its own, so that one that fails an assertion or goes on for ever is found like any
 // other; what fails is made plainer knob by knob as long as it fails, and shown.
 //     random_plans [--seed S] [--from I] [--count N] [--catalogue FOLDER]

@@ -54,7 +54,8 @@ static void set_bubble(bench *b, uint32_t stage, uint32_t millionths)
     b->of_stage[stage * BLAME_CAUSES + BLAME_FORWARD] = STAGE_PS - millionths;
 }
 
-// 0 and 1 are 500 millionths apart and are joined; their mean and 2 are 1,150 apart, although 1 and 2 are 900 apart; 4 and 5 1,001.
+// 0 and 1 are 500 millionths apart and are joined; their mean and 2 are 1,150 apart, although 1 and 2 are 900 apart;
+// 4 and 5 are 1,001 apart.
 static void stages_that_are_alike_are_joined(void **state)
 {
     static bench b;

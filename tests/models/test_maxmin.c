@@ -311,8 +311,8 @@ static void a_link_goes_down_and_returns(void **state)
     arena_destroy(a);
 }
 
-// 180,000 flows of 400 Gb/s (5e13 mB/s) on one link of 9e18 mB/s, just below 2^63: each has its whole NIC. Then the link falls to
-// one NIC's rate: 5e13 / 180000 = 277777777. Then all but 3 leave, and the lists give their room back.
+// 180,000 flows of 400 Gb/s (5e13 mB/s) on one link of 9e18 mB/s, just below 2^63: each has its whole NIC. Then the link falls
+// to one NIC's rate: 5e13 / 180000 = 277777777. Then all but 3 leave, and the lists give their room back.
 static void sums_stay_below_the_limit(void **state)
 {
     (void)state;

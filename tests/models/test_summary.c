@@ -119,8 +119,8 @@ static void executed_flop_are_the_kernels(void **state)
     destroy(&b);
 }
 
-// Two stages, two replicas with 12 / (2 x 2) = 3 micro-batches: 1 / 3 of the ideal time, 1 / 4 of the step. The hottest link has
-// carried 7/16 of what it can in the 8 ms of both steps, another one a third of these bytes.
+// Two stages, two replicas with 12 / (2 x 2) = 3 micro-batches: 1 / 3 of the ideal time, 1 / 4 of the step. The hottest link
+// has carried 7/16 of what it can in the 8 ms of both steps, another one a third of these bytes.
 static void a_pipeline_has_an_ideal_bubble(void **state)
 {
     bench b;

@@ -4,7 +4,7 @@
 #include "models/tables.h"
 #include "sim/array.h"
 
-// The list of DESIGN.md 12, in its order.
+// Every table that there is, in the order of tables.h.
 static const char *const listed[] = { "run",         "run_env",      "name",       "part",       "rank",
                                       "lane",        "kernel",       "span",       "collective", "transfer",
                                       "link_sample", "queue_sample", "gpu_sample", "storage_op", "step",
@@ -140,7 +140,7 @@ static void the_dictionary_explains_every_column(void **state)
                  suffixes[i].like);
         assert_string_equal(query("run.db", sql), "1");
     }
-    // A column that may be NULL says what that means (DESIGN.md 2.2).
+    // A column that may be NULL says what that means.
     assert_string_equal(query("run.db",
                               "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c, "
                               "dictionary d WHERE s.type = 'table' AND NOT c.\"notnull\" AND NOT c.pk AND "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/stage_play.h: one step of a bare pipeline: one rank a stage, passes of given lengths, messages that take a given
-// time however far they go. Nothing else takes any time but for the few picoseconds of the gradients' norm, and an optimizer
-// where one is given.
+// tests/support/stage_play.h: one step of a bare pipeline: one rank a stage, passes of given lengths, messages that take a
+// given time however far they go. Nothing else takes any time but for the few picoseconds of the gradients' norm, and
+// an optimizer where one is given.
 #pragma once
 #include "models/network/topology_build.h"
 #include "models/training/step.h"
