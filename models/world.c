@@ -100,8 +100,7 @@ static program_settings program_settings_of(const world *w)
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
         .activation_bytes = (uint64_t)(dtype_bytes(kernels.precision) * (double)kernels.micro_batch *
                                        (double)kernels.sequence_length * (double)s->model.hidden),
-        .table_elements = kernels_padded_vocabulary(&s->model, s->plan.tensor) / s->plan.tensor *
-                          s->model.hidden,
+        .table_elements = kernels_table_elements(&s->model, s->plan.tensor),
     };
 }
 

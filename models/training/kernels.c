@@ -192,6 +192,16 @@ uint64_t kernels_padded_vocabulary(const llm_def *m, uint32_t tensor)
     return (m->vocabulary + unit - 1) / unit * unit;
 }
 
+uint64_t kernels_table_rows(const llm_def *m, uint32_t tensor)
+{
+    return kernels_padded_vocabulary(m, tensor) / tensor;
+}
+
+uint64_t kernels_table_elements(const llm_def *m, uint32_t tensor)
+{
+    return kernel_list_product(kernels_table_rows(m, tensor), m->hidden);
+}
+
 // Rows of the table are gathered (read and written once); a learned position is looked up and added; dropout reads,
 // writes and keeps a mask. With t > 1 every GPU writes all tokens, zeros where the row is another's, and the sum follows.
 void kernels_embedding_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out)
@@ -215,8 +225,7 @@ void kernels_embedding_backward(const llm_def *m, const kernel_settings *s, aren
     kernel_list l = kernel_list_begin(m, s, a, out);
     const uint64_t rows = kernel_list_product(l.row_tokens, m->hidden);
     const uint64_t all_rows = kernel_list_product(l.tokens, m->hidden);
-    const uint64_t table = kernel_list_product(kernels_padded_vocabulary(m, s->tensor) / s->tensor,
-                                               m->hidden);
+    const uint64_t table = kernels_table_elements(m, s->tensor);
     if (m->dropout) kernel_list_elementwise(&l, "embedding.dropout.backward", rows, 2, 2 * l.w + 1, 1, 1);
     kernel_list_gather(&l, "embedding.scatter all-gather");
     kernel_list_wait(&l);
@@ -245,7 +254,7 @@ static loss_bytes loss_bytes_each(const kernel_list *l)
 void kernels_head_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out)
 {
     kernel_list l = kernel_list_begin(m, s, a, out);
-    const uint64_t columns = kernels_padded_vocabulary(m, s->tensor) / s->tensor;
+    const uint64_t columns = kernels_table_rows(m, s->tensor);
     kernel_list_norm_forward(&l, "head.norm");
     kernel_list_gather(&l, "head.logits all-gather");
     kernel_list_wait(&l);
@@ -269,7 +278,7 @@ void kernels_head_backward(const llm_def *m, const kernel_settings *s, arena *a,
         .scatter = "head.logits.dgrad reduce-scatter",
     };
     kernel_list l = kernel_list_begin(m, s, a, out);
-    const uint64_t columns = kernels_padded_vocabulary(m, s->tensor) / s->tensor;
+    const uint64_t columns = kernels_table_rows(m, s->tensor);
     kernel_list_elementwise(&l, "head.loss.backward", kernel_list_product(l.tokens, columns), 3,
                             loss_bytes_each(&l).backward, 5, 3);
     kernel_list_linear_backward(&l, &names, l.tokens, columns, m->hidden, false, 0);

@@ -75,3 +75,6 @@ void kernels_optimizer_sgd(uint64_t parameters, double gradient_bytes, double pa
                            kernel_array *out);
 // Vocabulary padded to a multiple of 128 t (Megatron's rule): the rows of the logits kernels.
 uint64_t kernels_padded_vocabulary(const llm_def *m, uint32_t tensor);
+// What a GPU of the group holds of the vocabulary table: rows, and elements.
+uint64_t kernels_table_rows(const llm_def *m, uint32_t tensor);
+uint64_t kernels_table_elements(const llm_def *m, uint32_t tensor);

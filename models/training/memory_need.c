@@ -98,7 +98,7 @@ static double logits_bytes(const llm_def *m, const memory_settings *s)
     if (!s->has_head) return 0.0;
     const kernel_settings *k = &s->kernels;
     const sizes z = sizes_of(m, k);
-    const double logits = z.tokens * (double)(kernels_padded_vocabulary(m, k->tensor) / k->tensor);
+    const double logits = z.tokens * (double)(kernels_table_rows(m, k->tensor));
     return logits * (z.w + (k->fused ? 0.0 : 4.0) + 4.0 * s->in_flight.heads);
 }
 
@@ -132,21 +132,22 @@ uint64_t memory_layer_parameters_here(const llm_def *m, uint32_t tensor)
     return matrices + (m->bias ? q + 2 * c + up * f + 2 * h : 0) + 2 * llm_norm_parameters(m);
 }
 
-static uint64_t table_here(const llm_def *m, uint32_t tensor)
+memory_parts memory_parts_here(const llm_def *m, const memory_settings *s)
 {
-    return kernels_padded_vocabulary(m, tensor) / tensor * m->hidden;
+    const uint64_t table = kernels_table_elements(m, s->kernels.tensor);
+    const bool head_table = !m->tied_embeddings || !s->has_embedding;
+    const uint64_t positions = m->position == POSITION_LEARNED ? m->max_sequence * m->hidden : 0;
+    return (memory_parts){
+        .head = s->has_head ? llm_norm_parameters(m) + (head_table ? table : 0) : 0,
+        .layer = memory_layer_parameters_here(m, s->kernels.tensor),
+        .embedding = s->has_embedding ? table + positions : 0,
+    };
 }
 
 uint64_t memory_parameters_here(const llm_def *m, const memory_settings *s)
 {
-    const uint32_t tensor = s->kernels.tensor;
-    const uint64_t table = table_here(m, tensor);
-    uint64_t parameters = s->layers_here * memory_layer_parameters_here(m, tensor);
-    if (s->has_embedding)
-        parameters += table + (m->position == POSITION_LEARNED ? m->max_sequence * m->hidden : 0);
-    if (s->has_head)
-        parameters += llm_norm_parameters(m) + (m->tied_embeddings && s->has_embedding ? 0 : table);
-    return parameters;
+    const memory_parts parts = memory_parts_here(m, s);
+    return parts.head + s->layers_here * parts.layer + parts.embedding;
 }
 
 // fp32 master copy 4 (none when training is in fp32), fp32 moments: Adam 4 + 4, SGD with momentum 4. Rajbhandari et al.,
@@ -166,7 +167,7 @@ static double buffer_bytes(const llm_def *m, const memory_settings *s)
 {
     const uint32_t t = s->kernels.tensor;
     const double layer = s->layers_here ? (double)memory_layer_parameters_here(m, t) : 0.0;
-    const double table = s->has_embedding || s->has_head ? (double)table_here(m, t) : 0.0;
+    const double table = s->has_embedding || s->has_head ? (double)kernels_table_elements(m, t) : 0.0;
     const double unit = fmax(layer, table);
     const double gradients = (double)memory_parameters_here(m, s) * s->gradient_bytes;
     const sizes z = sizes_of(m, &s->kernels);

@@ -57,5 +57,9 @@ memory_need memory_need_of(const llm_def *m, const memory_settings *s);
 // Parameters this GPU holds before ZeRO shares them out: its layers, its share of each tensor-parallel matrix, vocabulary
 // padded (kernels_padded_vocabulary). A tied table is held once by a stage with both ends, and once by each end else.
 uint64_t memory_parameters_here(const llm_def *m, const memory_settings *s);
+typedef struct memory_parts { // the same by part: head + layers_here x layer + embedding
+    uint64_t head, layer, embedding;
+} memory_parts;
+memory_parts memory_parts_here(const llm_def *m, const memory_settings *s);
 // The same for one layer: what one unit of a layer-wise gather or reduction moves.
 uint64_t memory_layer_parameters_here(const llm_def *m, uint32_t tensor);

@@ -222,36 +222,17 @@ typedef struct bucket_list {
     uint32_t *ends; // per part, how many buckets are complete behind it
 } bucket_list;
 
-// Parameters of the parts. A tied table has both its gradients only at the very end.
-typedef struct part_elements {
-    uint64_t head, layer, embedding;
-} part_elements;
-
-static part_elements elements_of_parts(const llm_def *m, const memory_settings *s)
-{
-    const uint32_t tensor = s->kernels.tensor;
-    const uint64_t table = kernels_padded_vocabulary(m, tensor) / tensor * m->hidden;
-    const bool head_table = !m->tied_embeddings || !s->has_embedding;
-    const uint64_t positions = m->position == POSITION_LEARNED ? m->max_sequence * m->hidden : 0;
-    const part_elements e = {
-        .head = s->has_head ? llm_norm_parameters(m) + (head_table ? table : 0) : 0,
-        .layer = memory_layer_parameters_here(m, tensor),
-        .embedding = s->has_embedding ? table + positions : 0,
-    };
-    SIM_ASSERT(e.head + s->layers_here * e.layer + e.embedding == memory_parameters_here(m, s));
-    return e;
-}
-
 static uint64_t bucket_capacity(const memory_settings *s)
 {
     const double elements = (double)s->bucket_bytes / s->gradient_bytes;
     return elements < 1.0 ? 1 : (uint64_t)elements;
 }
 
+// A tied table has both its gradients only at the very end, where memory_parts_here() has it: with the embedding.
 static void fill_buckets(builder *b, bucket_list *list)
 {
     const memory_settings *s = &b->settings->memory;
-    const part_elements elements = elements_of_parts(b->model, s);
+    const memory_parts elements = memory_parts_here(b->model, s);
     const uint64_t capacity = bucket_capacity(s);
     const uint32_t parts = part_count(s);
     uint64_t filled = 0;
