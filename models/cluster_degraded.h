@@ -7,7 +7,6 @@
 // Of parallel links between two parts all are meant, or with index: 1 the second one, in the order of their ids.
 #pragma once
 #include "models/cluster.h"
-#include "models/training/lane.h"
 
 // What a row says of itself: one part, factors that it has. Before there is a fabric.
 bool degraded_check(const degraded_entry_array *rows, const bind_reader *r, sim_error *error);

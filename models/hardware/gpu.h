@@ -24,4 +24,10 @@ typedef struct gpu_def {
     bind_points memory; // bytes moved by one kernel -> share of memory_rate_Bps
 } gpu_def;
 
+// Of many GPUs, by an index that whoever has it names; 1 is a healthy one.
+typedef struct gpu_health {
+    const double *clock_ratio;
+    const double *memory_ratio;
+} gpu_health;
+
 extern const bind_row gpu_binds[];

@@ -2,15 +2,10 @@
 // models/training/lane.h: lanes, that is, what is played. A lane stands for its ranks, which do the same at the same time;
 // every total, count and byte multiplies by their number. They are one rank, or all ranks of a tensor-parallel group.
 #pragma once
+#include "models/hardware/gpu.h"
 #include "models/training/parallel.h"
 #include "sim/arena.h"
 #include <stdbool.h>
-
-// Health of every GPU of the job, by rank; 1 is a healthy one. Owned by the world.
-typedef struct gpu_health {
-    const double *clock_ratio;
-    const double *memory_ratio;
-} gpu_health;
 
 typedef struct lane_def {
     rank_id first_rank;
@@ -31,7 +26,7 @@ typedef struct lane_table {
     parallel_sizes sizes;
 } lane_table;
 
-// folded: every tensor-parallel group is one lane, whose GPUs must be alike; otherwise every rank is a lane.
+// health: by rank. folded: every tensor-parallel group is one lane, whose GPUs must be alike; otherwise every rank is a lane.
 void lanes_build(arena *a, parallel_sizes sizes, bool folded, gpu_health health, lane_table *out);
 // The i-th rank that a lane stands for, by its tensor coordinate.
 rank_id lane_rank(const lane_table *t, lane_id l, uint32_t i);
