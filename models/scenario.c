@@ -113,7 +113,7 @@ static const bind_row network_binds[] = {
     BIND_BOOL(
         network_def, bottleneck_count, "bottleneck_count", BIND_DEFAULT(0, "false"),
         BIND_NOTE("equal transfers that begin together alone are played to the exact end of the last, which "
-                  "all share; when the others would have ended is not known")),
+                  "all share; when the others would have ended is not known; keeps ranks from being folded")),
     BIND_ENUM(network_def, grain, "grain", collective_grain_words, BIND_DEFAULT(GRAIN_STREAMS, "streams"),
               BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
     BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),
@@ -302,6 +302,16 @@ parallel_sizes scenario_sizes(const scenario *s)
     parallel_sizes sizes = { .tensor = p->tensor, .data = p->data, .pipeline = p->pipeline };
     memcpy(sizes.order, p->order, sizeof sizes.order);
     return sizes;
+}
+
+bool scenario_orders_ranks(const scenario *s)
+{
+    return (s->plan.tensor > 1) + (s->plan.data > 1) + (s->plan.pipeline > 1) > 1;
+}
+
+bool scenario_has_usual_order(const scenario *s)
+{
+    return strcmp(s->plan.rank_order, "tp-dp-pp") == 0;
 }
 
 stages_def scenario_stages(const scenario *s)

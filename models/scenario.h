@@ -110,6 +110,8 @@ int scenario_forced_algorithm(const scenario *s);   // collective_algorithm, or 
 uint32_t scenario_gpus(const scenario *s);          // of the cluster
 uint64_t scenario_micro_batches(const scenario *s); // per data-parallel rank and step
 parallel_sizes scenario_sizes(const scenario *s);
+bool scenario_orders_ranks(const scenario *s);    // two of tensor, data and pipeline are above 1
+bool scenario_has_usual_order(const scenario *s); // tensor, data, pipeline
 stages_def scenario_stages(const scenario *s);
 schedule_def scenario_schedule(const scenario *s); // of one stage: 1f1b, for there is nothing to order
 placement_def scenario_placement(const scenario *s, arena *a);

@@ -224,11 +224,11 @@ static void warn_of_split(const scenario *s, arena *a, text_list *out)
 }
 
 // Keys that the plan has no use for; what a default says is not worth a word.
-static void warn_of_idle_keys(const plan_def *p, uint32_t nodes, arena *a, text_list *out)
+static void warn_of_idle_keys(const scenario *s, arena *a, text_list *out)
 {
+    const plan_def *p = &s->plan;
+    const uint32_t gpus = s->cluster.node.gpus, nodes = (p->gpus + gpus - 1) / gpus;
     const bool staged = p->pipeline > 1, grouped = p->tensor > 1;
-    const bool lone = (p->tensor > 1) + (p->data > 1) + (p->pipeline > 1) < 2;
-    const bool usual = strcmp(p->rank_order, "tp-dp-pp") == 0;
     const struct {
         bool idle;
         const char *text;
@@ -243,7 +243,8 @@ static void warn_of_idle_keys(const plan_def *p, uint32_t nodes, arena *a, text_
         { grouped && staged && p->sequence_parallel && !p->scatter_gather,
           "scatter_gather: false changes nothing with sequence_parallel, whose activations are shared out" },
         { p->data == 1 && p->overlap_parameters, "overlap_parameters changes nothing with data: 1" },
-        { lone && !usual, "rank_order changes nothing unless two of tensor, data and pipeline are above 1" },
+        { !scenario_orders_ranks(s) && !scenario_has_usual_order(s),
+          "rank_order changes nothing unless two of tensor, data and pipeline are above 1" },
         { nodes == 1 && !p->has.ranks && p->placement == PLACEMENT_ROUND_ROBIN,
           "placement: round-robin changes nothing on one node" },
     };
@@ -253,7 +254,6 @@ static void warn_of_idle_keys(const plan_def *p, uint32_t nodes, arena *a, text_
 
 void scenario_warn_of_plan(const scenario *s, arena *a, text_list *out)
 {
-    const uint32_t gpus = s->cluster.node.gpus;
     warn_of_split(s, a, out);
-    warn_of_idle_keys(&s->plan, (s->plan.gpus + gpus - 1) / gpus, a, out);
+    warn_of_idle_keys(s, a, out);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parts of answers that several subcommands share (command.h).
-#include "tools/command.h"
+#include "tools/answer.h"
 #include <inttypes.h>
 
 const char *answer_cluster(arena *a, const scenario *s)
@@ -43,8 +42,7 @@ static const char *describe_pipeline(arena *a, const scenario *s)
 static const char *describe_ranks(arena *a, const scenario *s)
 {
     const plan_def *p = &s->plan;
-    const bool is_lone = (p->tensor > 1) + (p->data > 1) + (p->pipeline > 1) < 2; // there is nothing to order
-    const bool usual = is_lone || strcmp(p->rank_order, "tp-dp-pp") == 0;
+    const bool usual = !scenario_orders_ranks(s) || scenario_has_usual_order(s);
     const char *order = usual ? "" : arena_format(a, ", ranks in the order %s", p->rank_order);
     const char *placement = p->has.ranks ? ", placed one by one"
                             : p->placement != PLACEMENT_PACKED && s->cluster.nodes > 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The memory of a GPU by part: without a pipeline with all digits and shares, else a column for each run of equal stages.
-#include "tools/command.h"
+#include "tools/answer.h"
 #include <string.h>
 
 enum {

@@ -185,7 +185,7 @@ static void print_what_if(arena *a, const run_result *r)
         table_cell(&t, "%s less", output_number(a, UNIT_TIME, time_s));
     }
     if (!t.cells.count) return;
-    printf("\na step, if that waiting vanished and nothing else changed\n");
+    printf("\nstep time less the mean waiting\n");
     table_print(&t, "  ", stdout);
 }
 

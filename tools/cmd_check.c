@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // windtunnel check: is a scenario sound, and does the job fit into memory?
+#include "tools/answer.h"
 #include "tools/command.h"
 
 typedef struct check_options {

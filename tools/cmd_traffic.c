@@ -2,6 +2,7 @@
 // windtunnel traffic: plays flows on the fabric of a scenario and says when they end.
 #include "models/traffic/flow_file.h"
 #include "sim/os.h"
+#include "tools/answer.h"
 #include "tools/command.h"
 #include "tools/progress.h"
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tools/command.h"
 #include "sim/words.h"
+#include "tools/answer.h"
 #include <inttypes.h>
 
 void command_print_help(const command *c, FILE *out)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tools/command.h: what a subcommand is, and what several of them share: the options that every scenario takes, and parts of
-// their answers. A subcommand parses, calls a library, prints; it returns the exit code (README.md lists them).
+// tools/command.h: what a subcommand is, and the options that several of them share. A subcommand parses, calls a library,
+// prints; it returns the exit code (README.md lists them).
 #pragma once
 #include "models/run.h"
 #include "tools/options.h"
@@ -75,24 +75,3 @@ typedef struct play_options { // of every command that plays a scenario
 bool command_check_output(const play_options *options, sim_error *error);
 run_options command_play_options(const command_call *call, const play_options *options,
                                  const char *scenario_path);
-
-// ---- parts of answers
-
-// "llama3-8b on 8 x h100-sxm (dgx-h100)", "data 8, zero-1, recompute none, 64 micro-batches of 1 x 8192 tokens, bf16"
-const char *answer_job(arena *a, const scenario *s);
-const char *answer_cluster(arena *a, const scenario *s); // "8 x h100-sxm in 1 x dgx-h100"
-const char *answer_plan(arena *a, const scenario *s);
-// Whether lanes stand for whole tensor-parallel groups, or what is in the way; "" where there is nothing to fold.
-const char *answer_fold(arena *a, const world *w);
-void answer_wrapped(arena *a, const char *text, FILE *out); // a list with commas, in lines that fit a page
-void answer_warnings(arena *a, const scenario *s, const char *before,
-                     FILE *out);                                        // a line each, behind before
-void answer_warnings_json(json_writer *j, arena *a, const scenario *s); // the member "warnings"
-void answer_memory(arena *a, const scenario *s, const stage_memory *m, FILE *out); // the table by part
-void answer_memory_json(json_writer *j, const scenario *s, const stage_memory *m); // the member "memory"
-// "1.234 ms", "41.3 %" (of unit 1), "74.51 GiB", "unknown"
-const char *answer_value(arena *a, const summary_value *v);
-void answer_summary_json(json_writer *j, const summary_array *summary); // the member "summary"
-// How many values nobody has measured or published; verbose: which.
-void answer_assumptions(arena *a, const assumption_array *assumptions, bool verbose, FILE *out);
-void answer_assumptions_json(json_writer *j, const assumption_array *assumptions); // the member "assumed"

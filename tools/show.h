@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // tools/show.h: the subjects of windtunnel show, one per file. Each prints its answer, or fills error and returns false.
 #pragma once
+#include "tools/answer.h"
 #include "tools/command.h"
 
 typedef struct schedule_options { // of a schedule; NULL: not given

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/near.h"
 #include "tests/support/text.h"
-#include "tools/command.h"
+#include "tools/answer.h"
 
 static int start(void **state)
 {
