@@ -59,6 +59,7 @@ static fold_question fold_question_of(const world *w, parallel_sizes sizes)
                             .health = w->health,
                             .data_groups_talk = sizes.data > 1,
                             .pipeline_talks = sizes.pipeline > 1,
+                            .messages = w->scenario->network.grain == GRAIN_MESSAGES,
                             .counts_together = w->scenario->network.bottleneck_count };
 }
 

@@ -12,6 +12,7 @@ const char *const fold_obstacle_words[] = {
     "ranks of a tensor-parallel group share a link",
     "paths of the ranks of a tensor-parallel group differ",
     "tensor-parallel collectives load the paths of their ranks unevenly",
+    "tensor-parallel collectives, played message by message, share links with others",
     NULL
 };
 
@@ -328,29 +329,6 @@ static bool check_loads(arena *a, fold_proof *p)
     return true;
 }
 
-static bool check_network(fold_proof *p)
-{
-    return !p->question->counts_together || stop(p, FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, NO_ID);
-}
-
-bool fold_is_exact(arena *scratch, const fold_question *q, fold_obstacle *obstacle)
-{
-    const arena_mark_t mark = arena_mark(scratch);
-    const uint32_t links = topology_link_count(q->fabric) + topology_bundle_count(q->fabric);
-    fold_proof p = { .question = q, .obstacle = { .rank = NO_ID, .link = NO_ID } };
-    bool exact = true;
-    if (q->sizes.tensor > 1) {
-        p.column1 = arena_array(scratch, uint32_t, links);
-        p.name = arena_array(scratch, uint32_t, links);
-        p.named = arena_array(scratch, uint32_t, q->sizes.tensor);
-        exact = check_network(&p) && check_groups(&p) && visit_pieces(scratch, q, compare_columns, &p) &&
-                check_loads(scratch, &p);
-    }
-    if (obstacle) *obstacle = p.obstacle;
-    arena_release(scratch, mark);
-    return exact;
-}
-
 // ---- links of tensor-parallel groups
 
 typedef struct fold_groups {
@@ -429,4 +407,35 @@ bool fold_tensor_is_alone(arena *scratch, const fold_question *q)
     const bool alone = claim_groups(scratch, &g) && visit_pieces(scratch, q, avoid_groups, &g);
     arena_release(scratch, mark);
     return alone;
+}
+
+// ---- the proof
+
+static bool check_network(fold_proof *p)
+{
+    return !p->question->counts_together || stop(p, FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, NO_ID);
+}
+
+static bool check_messages(arena *scratch, fold_proof *p)
+{
+    return !p->question->messages || fold_tensor_is_alone(scratch, p->question) ||
+           stop(p, FOLD_TENSOR_MESSAGES_SHARE_LINKS, NO_ID, NO_ID);
+}
+
+bool fold_is_exact(arena *scratch, const fold_question *q, fold_obstacle *obstacle)
+{
+    const arena_mark_t mark = arena_mark(scratch);
+    const uint32_t links = topology_link_count(q->fabric) + topology_bundle_count(q->fabric);
+    fold_proof p = { .question = q, .obstacle = { .rank = NO_ID, .link = NO_ID } };
+    bool exact = true;
+    if (q->sizes.tensor > 1) {
+        p.column1 = arena_array(scratch, uint32_t, links);
+        p.name = arena_array(scratch, uint32_t, links);
+        p.named = arena_array(scratch, uint32_t, q->sizes.tensor);
+        exact = check_network(&p) && check_groups(&p) && visit_pieces(scratch, q, compare_columns, &p) &&
+                check_loads(scratch, &p) && check_messages(scratch, &p);
+    }
+    if (obstacle) *obstacle = p.obstacle;
+    arena_release(scratch, mark);
+    return exact;
 }

@@ -17,7 +17,8 @@
 // another, so what begins at the same time in all of them ends at the same time in all of them. Their ranks begin together,
 // for they are alike in health, run the same program, and meet in the tensor-parallel collectives. By induction over the
 // events of a step one column's times are those of all. Where a tensor-parallel group's own rings cross links of columns, they
-// must cross those of all its columns alike; this is exact as far as its chunks are, whose sizes may differ by a byte.
+// must cross those of all its columns alike; they then move at the pace of the one column that is played, as streams do. Played
+// message by message they do not: those that cross links of columns that are not played would be ahead.
 // A degraded link, a NIC that two ranks share, a hash that sends two columns over one uplink all break the premise, and show
 // as such.
 //
@@ -36,7 +37,8 @@ typedef struct fold_question {
     gpu_health health;     // by rank
     bool data_groups_talk; // else data-parallel groups have no collectives
     bool pipeline_talks;   // else stages send nothing, and have no collectives
-    bool counts_together;  // network.bottleneck_count: transfers that begin at one instant count together
+    bool messages;         // collectives are played message by message
+    bool counts_together;  // the network counts what begins together: network.bottleneck_count
 } fold_question;
 
 typedef enum fold_obstacle_kind {
@@ -47,6 +49,7 @@ typedef enum fold_obstacle_kind {
     FOLD_COLUMNS_SHARE_LINK,
     FOLD_COLUMNS_DIFFER,
     FOLD_TENSOR_LOADS_UNEVENLY,
+    FOLD_TENSOR_MESSAGES_SHARE_LINKS,
     FOLD_OBSTACLES
 } fold_obstacle_kind;
 // "a tensor-parallel group leaves its node", ..; ends with NULL.

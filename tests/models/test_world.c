@@ -341,6 +341,12 @@ static const struct fold_case folds[] = {
     { "the bottleneck count is in the way",
       TWO_NODES("") "plan: { tensor: 8 }\nnetwork: { bottleneck_count: true }\n", false, false,
       FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, 16, 1 },
+    { "message by message, groups that have their links to themselves",
+      TWO_NODES("") "plan: { tensor: 8 }\nnetwork: { grain: messages }\n", true, true, FOLD_NO_OBSTACLE, 0, 2,
+      8 },
+    { "message by message, groups that share links",
+      TWO_NODES("") "plan: { tensor: 4 }\nnetwork: { grain: messages }\n", false, false,
+      FOLD_TENSOR_MESSAGES_SHARE_LINKS, NO_ID, 16, 1 },
 };
 
 static void hear_span(void *owner, const step_span *span)
