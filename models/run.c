@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/healthy.h"
 #include "models/network/fluid_network.h"
 #include "models/run_output.h"
 #include "sim/os.h"
@@ -15,6 +16,7 @@ typedef struct run_context {
     catalogue catalogue;
     scenario *scenario;
     world *world;
+    healthy_twin healthy; // of a job with degraded parts
     recorder *recorder;
     tables *tables;
     trace *trace; // NULL: no database
@@ -183,10 +185,26 @@ static bool play(run_context *c)
 
 // ---- At the end ----
 
+// What the degraded parts cost, once the run is done: not worth the time of one that was cancelled.
+static void play_healthy(run_context *c, summary_input *totals)
+{
+    const world_options options = { .queue = c->options->queue,
+                                    .reverse_phases = c->options->reverse_phases };
+    totals->healthy_reason = "no part is degraded";
+    if (c->scenario->cluster.degraded.count == 0) return;
+    totals->healthy_reason = "cancelled";
+    if (c->result->state != RUN_DONE) return;
+    healthy_play(c->result->arena, c->scenario, &options, poll, c, &c->healthy);
+    totals->healthy_step_s = units_s_from_ps(c->healthy.step_ps);
+    totals->healthy_known = c->healthy.done;
+    healthy_destroy(&c->healthy);
+}
+
 static void summarise(run_context *c)
 {
     run_result *r = c->result;
-    const summary_input totals = recorder_totals(c->recorder);
+    summary_input totals = recorder_totals(c->recorder);
+    play_healthy(c, &totals);
     const double steps = (double)totals.step_s.count;
     summary_build(r->arena, &totals, &r->summary);
     breakdown_classes(r->arena, &totals, &r->classes);
@@ -252,6 +270,7 @@ static bool out_of_memory(run_context *c)
     sim_fail(c->error, SIM_EXIT_INPUT, NULL, "out of memory");
     run_output_end(c->tables, &c->trace, c->has_started, c->result, c->error);
     if (!c->result->world) world_destroy(c->world);
+    healthy_destroy(&c->healthy);
     return false;
 }
 

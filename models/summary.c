@@ -107,6 +107,15 @@ static void add_causes(arena *a, const summary_input *in, summary_array *out)
     add(a, out, "step_without_exposed_dp", UNIT_TIME, "s", step_without(in, BLAME_EXPOSED_DP), what_if);
 }
 
+static void add_healthy(arena *a, const summary_input *in, summary_array *out)
+{
+    const char *explanation = "length of a step, the first, with all parts healthy, played apart";
+    if (in->healthy_known)
+        add(a, out, "step_time_healthy", UNIT_TIME, "s", in->healthy_step_s, explanation);
+    else
+        add_unknown(a, out, "step_time_healthy", UNIT_TIME, "s", in->healthy_reason, explanation);
+}
+
 static void add_ideal_bubble(arena *a, const schedule_def *d, summary_array *out)
 {
     const char *of_ideal =
@@ -148,6 +157,7 @@ void summary_build(arena *a, const summary_input *in, summary_array *out)
     add(a, out, "step_time", UNIT_TIME, "s", in->step_s.mean, "mean length of a step");
     add(a, out, "step_time_least", UNIT_TIME, "s", in->step_s.least, "the shortest step");
     add(a, out, "step_time_greatest", UNIT_TIME, "s", in->step_s.greatest, "the longest step");
+    add_healthy(a, in, out);
     add_rates(a, in, out);
     add_causes(a, in, out);
     add_ideal_bubble(a, &in->world->schedule.def, out);

@@ -26,6 +26,9 @@ typedef struct summary_input { // of the steps that have ended; times x multipli
     // Idle time of others with this lane as the culprit; by degraded link, as topology_degraded_links() lists them.
     const unsigned __int128 *peer_by_lane, *bubble_by_lane, *caused_by_link;
     const uint64_t *link_bytes; // by link
+    bool healthy_known;         // models/healthy.h
+    double healthy_step_s;      // a step with all parts healthy
+    const char *healthy_reason; // why that is not known
 } summary_input;
 
 double summary_executed_flop(const world *w); // by all ranks in a step, recomputation included

@@ -34,6 +34,16 @@ static void add_metric(arena *a, table *t, const char *label, const summary_valu
         table_cell(t, "%s", v->explanation);
 }
 
+static void add_healthy(arena *a, table *t, const run_result *r, const summary_value *step)
+{
+    const summary_value *healthy = summary_find(&r->summary, "step_time_healthy");
+    if (!healthy || !healthy->known || !step || !step->known) return;
+    table_cell(t, "step, all healthy");
+    table_cell(t, "%s", answer_value(a, healthy));
+    table_cell(t, "%s of a step is lost to degraded parts",
+               output_percent(a, 1.0 - healthy->value / step->value));
+}
+
 static void print_metrics(arena *a, const run_result *r)
 {
     static const table_column columns[] = { { NULL, false }, { NULL, true }, { NULL, false } };
@@ -42,6 +52,7 @@ static void print_metrics(arena *a, const run_result *r)
     const summary_value *greatest = summary_find(&r->summary, "step_time_greatest");
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     if (step) add_metric(a, &t, "step time", step, NULL);
+    add_healthy(a, &t, r, step);
     if (least && greatest && least->value < greatest->value) {
         add_metric(a, &t, "shortest step", least, NULL);
         add_metric(a, &t, "longest step", greatest, NULL);

@@ -157,7 +157,7 @@ static const struct claim claims[] = {
     { "a layer's kernel runs for each rank, micro-batch and layer",
       "SELECT calls_per_step FROM kernel WHERE name = 'attention.core'", "12" },
     { "what is not known is said to be so",
-      "SELECT count(*) FROM summary WHERE (value IS NULL) = (reason IS NOT NULL)", "31" },
+      "SELECT count(*) FROM summary WHERE (value IS NULL) = (reason IS NOT NULL)", "32" },
 };
 
 static void claim_holds(void **state)
@@ -305,7 +305,7 @@ static void progress_can_stop_the_run(void **state)
     run_free(&b.result);
     assert_string_equal(query("run.db", "SELECT state, error, digest FROM run"), "cancelled|NULL|NULL");
     assert_int_equal(count_of("run.db", "step"), 1);
-    assert_int_equal(count_of("run.db", "summary"), 31);
+    assert_int_equal(count_of("run.db", "summary"), 32);
 
     s = (stopper){ .after_steps = 2 }; // says stop when there is nothing left to stop
     b.options.force = true;
@@ -499,6 +499,38 @@ static bool survives(bench *b, uint64_t allocation)
     return good;
 }
 
+static double step_time_of(bench *b, const char *metric)
+{
+    if (!execute(b)) sim_error_print(&b->error, stderr);
+    const summary_value *v = summary_find(&b->result.summary, metric);
+    assert_non_null(v);
+    const double value = v->known ? v->value : -1.0;
+    run_free(&b->result);
+    return value;
+}
+
+// The twin is the same job without the list of degraded parts; it is played also where memory ends in the middle of it.
+static void what_degraded_parts_cost_is_told(void **state)
+{
+    static const char *const sets[] = { "run.steps=1",
+                                        "cluster.node.gpu.launch=0 us", // or small kernels hide behind it
+                                        "cluster.degraded=[{gpu: gpu 1, clock: 0.5, memory: 0.5}]" };
+    bench b;
+    prepare(&b, *state, TINY);
+    b.options.sets = sets;
+    b.options.set_count = 2;
+    const double healthy_s = step_time_of(&b, "step_time");
+    assert_true(step_time_of(&b, "step_time_healthy") < 0.0); // nothing is degraded
+    b.options.set_count = 3;
+    assert_true(step_time_of(&b, "step_time") > healthy_s);
+    assert_near(step_time_of(&b, "step_time_healthy"), healthy_s, 0);
+    uint64_t last = 200;
+    while (!survives(&b, last))
+        last += last / 8;
+    for (uint64_t n = last, failed = 0; failed < 60; n--)
+        failed += !survives(&b, n);
+}
+
 // Each of the first 200 allocations, and 200 others up to the last; with a database, whose opening is the end of the
 // refusals, each one from there on as well.
 static void memory_may_end_at_any_time(void **state)
@@ -527,7 +559,7 @@ static void memory_may_end_at_any_time(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 10];
+    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 11];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(refusals); i++)
         tests[n++] = (struct CMUnitTest){ refusals[i].name, refusal_prints, NULL, NULL,
@@ -543,6 +575,7 @@ int main(void)
     tests[n++] = IN_SCRATCH(progress_can_stop_the_run);
     tests[n++] = IN_SCRATCH(a_run_may_stop_before_its_first_step_ends);
     tests[n++] = IN_SCRATCH(loading_alone_reads_and_checks);
+    tests[n++] = IN_SCRATCH(what_degraded_parts_cost_is_told);
     tests[n++] = IN_SCRATCH(memory_may_end_at_any_time);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);

@@ -71,11 +71,14 @@ static void numbers_by_hand(void **state)
     bench b;
     create(&b, *state);
     unsigned __int128 blame_ps[BLAME_CAUSES] = { 0 };
-    const summary_input in = totals(&b, blame_ps);
+    summary_input in = totals(&b, blame_ps);
+    in.healthy_known = true;
+    in.healthy_step_s = 0.0025;
     summary_build(b.l.a, &in, &b.out);
     assert_value(&b, "step_time", 0.004, "s");
     assert_value(&b, "step_time_least", 0.003, "s");
     assert_value(&b, "step_time_greatest", 0.005, "s");
+    assert_value(&b, "step_time_healthy", 0.0025, "s");
     assert_value(&b, "tokens_per_s", 192000, "tokens/s");
     assert_value(&b, "tokens_per_s_per_gpu", 64000, "tokens/s");
     assert_value(&b, "model_flops", 505344.0 * 64000, "FLOP/s");
