@@ -198,7 +198,7 @@ static const char stragglers_sql[] =
     "ORDER BY slower_ratio DESC, w.step, w.lane_id";
 
 static const trace_label largest_kernels_labels[] = {
-    { "kernel_id", "id", "The kernel." },
+    { "kernel_id", "id", "The kernel; of equal ones, which several stages or chunks have, the first." },
     { "name", "text", "What it computes." },
     { "shape", "text", "Batch, rows, columns and summed length: \"1 x 8192 x 28672 x 8192\"." },
     { "dtype", "text", "Number format of its operands." },
@@ -212,14 +212,17 @@ static const trace_label largest_kernels_labels[] = {
     STATE_LABEL,
 };
 static const char largest_kernels_sql[] =
-    "WITH total AS (SELECT sum(1e-12 * time_ps * calls_per_step) AS gpu_s FROM kernel)\n"
+    "WITH total AS (SELECT sum(1e-12 * time_ps * calls_per_step) AS gpu_s FROM kernel),\n"
+    "  alike AS (SELECT min(kernel_id) AS kernel_id, name, batch, m, n, k, dtype, bound, time_ps, flop,\n"
+    "    efficiency_ratio, sum(calls_per_step) AS calls_per_step FROM kernel\n"
+    "    GROUP BY name, gpu, batch, m, n, k, dtype, bound, time_ps, flop, efficiency_ratio)\n"
     "SELECT k.kernel_id, k.name, printf('%d x %d x %d x %d', k.batch, k.m, k.n, k.k) AS shape, k.dtype,\n"
     "  k.bound, 1e-6 * k.time_ps AS time_us, k.calls_per_step,\n"
     "  1e-12 * k.time_ps * k.calls_per_step AS gpu_s_per_step,\n"
     "  1e-12 * k.time_ps * k.calls_per_step / t.gpu_s AS share_ratio,\n"
     "  k.flop / k.time_ps AS speed_TFLOPps, k.efficiency_ratio,\n" // FLOP per ps is TFLOP per s
     "  (SELECT run_state FROM completeness) AS run_state\n"
-    "FROM kernel k, total t\n"
+    "FROM alike k, total t\n"
     "ORDER BY gpu_s_per_step DESC, k.kernel_id";
 
 static const trace_label span_named_labels[] = {

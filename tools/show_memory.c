@@ -18,7 +18,9 @@ bool show_memory(const show_request *q, sim_error *error)
         json_close(&j);
         return true;
     }
-    printf("%s\n%s\n\n", answer_job(q->arena, s), answer_plan(q->arena, s));
+    printf("%s\n", answer_job(q->arena, s));
+    answer_wrapped(q->arena, answer_plan(q->arena, s), stdout);
+    printf("\n");
     answer_memory(q->arena, s, &r->memory, stdout);
     return fits;
 }

@@ -59,13 +59,12 @@ typedef struct drawing {
     uint32_t per_line; // units
 } drawing;
 
-// A backward of two units has room for its mark and a number of unit characters. Where the line allows, a blank parts passes.
+// A unit has room for a number and a blank, which parts passes; a backward of two units for its mark as well.
 static drawing plan_drawing(arena *a, const schedule *s, const schedule_times *times)
 {
     const uint32_t most = s->def.micro_batches > s->def.chunks ? s->def.micro_batches : s->def.chunks;
     const uint32_t width = digits(most - 1), room = COLUMNS - LABEL;
-    const bool tight = width == 1 && times->total * 2 > room && times->total <= room;
-    const uint32_t unit = tight ? 1 : width + 1;
+    const uint32_t unit = width + 1;
     uint32_t per_line = room / unit;
     per_line -= per_line % TIME_MARKS;
     SIM_ASSERT(per_line > 0); // SCHEDULE_PASSES_MAX keeps numbers short
