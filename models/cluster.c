@@ -156,7 +156,8 @@ bool cluster_is_list(const document *doc)
 static bool wants_cable_set(const doc_node *fabric)
 {
     const doc_node *shape = document_find(fabric, "topology"), *link = document_find(fabric, "link");
-    if (document_find(fabric, "cable_set")) return false;
+    const doc_node *set = document_find(fabric, "cable_set");
+    if (set && !document_is_null(set)) return false;
     if (shape && shape->kind == DOC_SCALAR && strcmp(shape->scalar, "file") == 0) return false;
     return !link || link->kind != DOC_MAPPING || !document_find(link, "delay");
 }

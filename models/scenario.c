@@ -17,7 +17,7 @@ static const char *const fold_words[] = { "none", "node", "exact", NULL };
 static const bind_row plan_binds[] = {
     BIND_U32(plan_def, tensor, "tensor", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_NOTE("tensor-parallel size; it divides the heads, kv_heads and ffn of the model, and the "
-                       "vocabulary is padded to a multiple of 128 of it")),
+                       "vocabulary is padded to a multiple of 128 x tensor")),
     BIND_U32(plan_def, pipeline, "pipeline", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_NOTE("pipeline stages")),
     BIND_U32(plan_def, data, "data", BIND_DEFAULT(0, "what is left of gpus"), BIND_AT_LEAST(1),
@@ -25,7 +25,8 @@ static const bind_row plan_binds[] = {
     BIND_U32(plan_def, gpus, "gpus", BIND_DEFAULT(0, "all of the cluster"), BIND_AT_LEAST(1),
              BIND_NOTE("GPUs the job takes, from the first node on")),
     BIND_ENUM(plan_def, sharding, "sharding", sharding_words, BIND_DEFAULT(SHARDING_NONE, "none"),
-              BIND_NOTE("what the replicas share out; none and zero-1 (optimizer states) are modelled")),
+              BIND_WORDS_LATER(BIND_WORD_LATER(SHARDING_ZERO_2) | BIND_WORD_LATER(SHARDING_ZERO_3)),
+              BIND_NOTE("what the replicas share out; zero-1: optimizer states")),
     BIND_ENUM(plan_def, recompute, "recompute", recompute_words, BIND_DEFAULT(RECOMPUTE_NONE, "none"),
               BIND_NOTE("activations computed again in the backward pass; selective: those inside unfused "
                         "attention, with flash the same as none")),
@@ -85,12 +86,13 @@ static const bind_row training_binds[] = {
              BIND_NOTE("sequences a replica handles at once; the rest is gradient accumulation")),
     BIND_U64(training_def, sequence_length, "sequence_length", BIND_DEFAULT(0, "the model's max_sequence"),
              BIND_AT_LEAST(1), BIND_AT_MOST(1e8), BIND_NOTE("tokens per sequence")),
-    BIND_ENUM(
-        training_def, precision, "precision", dtype_words, BIND_DEFAULT(DTYPE_BF16, "bf16"),
-        BIND_NOTE(
-            "number format of the matrix products and parameters; fp32, tf32, bf16 and fp16 are modelled")),
+    BIND_ENUM(training_def, precision, "precision", dtype_words, BIND_DEFAULT(DTYPE_BF16, "bf16"),
+              BIND_WORDS_LATER(BIND_WORD_LATER(DTYPE_FP8) | BIND_WORD_LATER(DTYPE_FP4)),
+              BIND_NOTE("number format of the matrix products and parameters")),
     BIND_ENUM(training_def, gradient_dtype, "gradient_dtype", dtype_words, BIND_DEFAULT(DTYPE_FP32, "fp32"),
-              BIND_NOTE("number format in which gradients are accumulated and reduced: fp32, bf16 or fp16")),
+              BIND_WORDS_LATER(BIND_WORD_LATER(DTYPE_TF32) | BIND_WORD_LATER(DTYPE_FP8) |
+                               BIND_WORD_LATER(DTYPE_FP4)),
+              BIND_NOTE("number format in which gradients are accumulated and reduced")),
     BIND_ENUM(training_def, optimizer, "optimizer", optimizer_words, BIND_DEFAULT(OPTIMIZER_ADAM, "adam"),
               BIND_NOTE("adam: fp32 master copy and two moments; sgd: fp32 master copy and one momentum")),
     BIND_ENUM(training_def, attention, "attention", attention_words, BIND_DEFAULT(ATTENTION_FLASH, "flash"),
@@ -103,8 +105,9 @@ static const bind_row training_binds[] = {
 static const bind_row network_binds[] = {
     BIND_ENUM(
         network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_FLUID, "fluid"),
+        BIND_WORDS_LATER(BIND_WORD_LATER(ENGINE_PACKET) | BIND_WORD_LATER(ENGINE_AUTO)),
         BIND_NOTE("fluid: transfers share links by max-min fairness; ideal: latency + bytes / rate without "
-                  "contention; the other engines are not modelled yet")),
+                  "contention")),
     BIND_NUMBER(
         network_def, completion_window, "completion_window", BIND_DEFAULT(0, "0"), BIND_AT_LEAST(0),
         BIND_AT_MOST(0.1),
@@ -120,8 +123,10 @@ static const bind_row network_binds[] = {
               BIND_NOTE("NCCL_PROTO; auto takes the least predicted time")),
     BIND_ENUM(
         network_def, algorithm, "algorithm", algorithm_words, BIND_DEFAULT(0, "auto"),
-        BIND_NOTE("NCCL_ALGO; auto takes the least predicted time. nvls: all-reduces inside an NVSwitch that "
-                  "can sum (scale_up.nvls_rate); others, and all in the grain messages, run on rings")),
+        BIND_NOTE(
+            "NCCL_ALGO; auto takes the least predicted time. nvls: all-reduces inside an NVSwitch that "
+            "can sum (scale_up.nvls_rate), others run on rings; not with grain: messages, where auto takes "
+            "rings")),
     BIND_PART(network_def, collectives, "collectives", "collectives", collective_terms_binds,
               .default_text = "nccl-2.30", BIND_NOTE("latency terms of the collective library")),
     BIND_END,
@@ -132,9 +137,10 @@ static const bind_row run_binds[] = {
              BIND_NOTE("training steps to play")),
     BIND_U64(run_def, seed, "seed", BIND_DEFAULT(1, "1"), BIND_NOTE("of every random stream")),
     BIND_ENUM(run_def, trace, "trace", trace_level_words, BIND_DEFAULT(TRACE_SPANS, "spans"),
-              BIND_NOTE("how much is written: summary, steps, spans or transfers")),
+              BIND_WORDS_LATER(BIND_WORD_LATER(TRACE_PACKETS)), BIND_NOTE("how much is written")),
     BIND_ENUM(
         run_def, fold, "fold", fold_words, BIND_DEFAULT(FOLD_NODE, "node"),
+        BIND_WORDS_LATER(BIND_WORD_LATER(FOLD_EXACT)),
         BIND_NOTE("ranks played as one lane: none, or the healthy tensor-parallel groups inside a node")),
     BIND_END,
 };
@@ -187,7 +193,11 @@ static const bind_row *rows_of(arena *a, const document *doc)
 static bool add_default_parts(arena *a, document *doc, sim_error *error)
 {
     const doc_node *given = document_find(doc->root, "network");
-    if (given && (given->kind != DOC_MAPPING || document_find(given, "collectives"))) return true;
+    if (given && document_is_null(given))
+        return document_set(a, doc, "network={ collectives: nccl-2.30 }", error);
+    if (given && given->kind != DOC_MAPPING) return true;
+    const doc_node *terms = given ? document_find(given, "collectives") : NULL;
+    if (terms && !document_is_null(terms)) return true;
     return document_set(a, doc, "network.collectives=nccl-2.30", error);
 }
 
@@ -215,6 +225,22 @@ static bool read_document(arena *a, const char *path, const char *const *sets, u
             table_file_inline(a, out, &ranks, error));
 }
 
+// Which of the sizes whose product is the number of GPUs was set last on the command line; NULL: none.
+static const char *last_size_set(const char *const *sets, uint32_t set_count)
+{
+    static const char *const sizes[] = { "tensor", "data", "pipeline" };
+    static const char before[] = "plan.";
+    for (uint32_t i = set_count; i-- > 0;) {
+        if (strncmp(sets[i], before, strlen(before)) != 0) continue;
+        const char *key = sets[i] + strlen(before), *value = strchr(key, '=');
+        if (!value || strcmp(value, "=null") == 0 || strcmp(value, "=~") == 0) continue; // taken back
+        for (uint32_t k = 0; k < ARRAY_COUNT(sizes); k++)
+            if (strlen(sizes[k]) == (size_t)(value - key) && strncmp(key, sizes[k], strlen(sizes[k])) == 0)
+                return sizes[k];
+    }
+    return NULL;
+}
+
 static bool load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                  uint32_t set_count, bool may_miss, scenario *out, sim_error *error)
 {
@@ -224,7 +250,9 @@ static bool load(arena *a, const catalogue *parts, const char *path, const char 
     out->reader = bind_reader_create(a, part_read, (void *)parts);
     if (may_miss) bind_reader_allow_missing(out->reader);
     out->rows = rows_of(a, &out->document);
-    return bind_read(out->reader, out->rows, out->document.root, "", out, error);
+    if (!bind_read(out->reader, out->rows, out->document.root, "", out, error)) return false;
+    out->plan.last_set = last_size_set(sets, set_count);
+    return true;
 }
 
 bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
@@ -317,6 +345,7 @@ bool scenario_has_usual_order(const scenario *s)
 stages_def scenario_stages(const scenario *s)
 {
     const plan_def *p = &s->plan;
+    const uint32_t least = p->schedule == SCHEDULE_INTERLEAVED_1F1B ? 2 : 1;
     return (stages_def){
         .layers = s->model.layers,
         .stages = p->pipeline,
@@ -324,6 +353,9 @@ stages_def scenario_stages(const scenario *s)
         .split = p->has.layers ? SPLIT_LIST : (layer_split)p->layer_split,
         .list = p->virtual_layers,
         .list_count = p->layers.count,
+        .least_stages = least,
+        .least_chunks = least,
+        .ranks = p->gpus / p->tensor,
     };
 }
 

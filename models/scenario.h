@@ -40,6 +40,7 @@ typedef struct plan_def {
         bool layer_split, layers, placement, ranks;
     } has;
     // not bound:
+    const char *last_set;           // which of tensor, data and pipeline --set has written last; NULL: none
     uint8_t order[PARALLEL_AXES];   // what rank_order says
     const uint32_t *virtual_layers; // what layers says
 } plan_def;

@@ -6,16 +6,6 @@
 
 // ---- sizes
 
-static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static bool check_tensor(const scenario *s, sim_error *error)
 {
     const uint32_t t = s->plan.tensor;
@@ -28,7 +18,7 @@ static bool check_tensor(const scenario *s, sim_error *error)
                    { m->ffn, "columns of the feed-forward layer" } };
     uint64_t common = 0;
     for (size_t i = 0; i < ARRAY_COUNT(shared); i++)
-        common = greatest_common_divisor(common, shared[i].count);
+        common = parallel_common_divisor(common, shared[i].count);
     for (size_t i = 0; i < ARRAY_COUNT(shared); i++) {
         if (shared[i].count % t == 0) continue;
         REFUSE(s->plan.tensor, "tensor %u does not divide the %" PRIu64 " %s of %s", t, shared[i].count,
@@ -58,6 +48,115 @@ static bool check_kinds(const scenario *s, bool whole, sim_error *error)
     return sim_hint(error, "plan.gpus: at most %" PRIu64, alike);
 }
 
+// ---- sizes whose product is not the number of GPUs
+
+enum {
+    SIZES_TENSOR,
+    SIZES_DATA,
+    SIZES_PIPELINE,
+    SIZES
+}; // in the order in which they are said to be at fault
+
+static uint32_t *size_of(plan_def *p, int key)
+{
+    return key == SIZES_TENSOR ? &p->tensor : key == SIZES_DATA ? &p->data : &p->pipeline;
+}
+
+static const char *const size_words[SIZES] = { "tensor", "data", "pipeline" };
+
+// The size to blame: the one set last on the command line, else that of the replicas, or without it the tensor-parallel one.
+static int size_to_blame(const plan_def *p)
+{
+    for (int key = 0; key < SIZES; key++)
+        if (p->last_set && strcmp(p->last_set, size_words[key]) == 0) return key;
+    return p->data ? SIZES_DATA : SIZES_TENSOR;
+}
+
+static bool check_stages(scenario *s, sim_error *error);
+
+// May a model be spread so? A hint that is refused next is none.
+static bool suits(const scenario *s, const plan_def *p)
+{
+    scenario other = *s;
+    sim_error refused = { 0 };
+    other.plan = *p;
+    return check_tensor(&other, &refused) && check_stages(&other, &refused);
+}
+
+// Another value of one size with which the product is right, the nearest. Without data the rest is data's.
+static bool mend_size(const scenario *s, int key, uint32_t *value)
+{
+    plan_def p = s->plan;
+    const uint32_t now = *size_of(&p, key);
+    uint64_t others = 1;
+    for (int other = 0; other < SIZES; other++)
+        if (other != key && *size_of(&p, other)) others *= *size_of(&p, other);
+    if (others > p.gpus || p.gpus % others) return false;
+    const uint32_t rest = (uint32_t)(p.gpus / others);
+    if (p.data || key == SIZES_DATA) {
+        *value = *size_of(&p, key) = rest;
+        return suits(s, &p);
+    }
+    uint32_t found = 0;
+    for (uint32_t v = 1; v <= rest; v++) {
+        const uint32_t distance = v > now ? v - now : now - v;
+        if (rest % v || (found && distance >= (found > now ? found - now : now - found))) continue;
+        *size_of(&p, key) = v;
+        if (suits(s, &p)) found = v;
+    }
+    *value = found;
+    return found > 0;
+}
+
+static const char *add_choice(arena *a, const char *list, const char *choice)
+{
+    return *list ? arena_format(a, "%s, or %s", list, choice) : choice;
+}
+
+// Fewer GPUs, as many as the sizes make, or as many as more replicas of the same sizes can fill.
+static const char *mend_gpus(const scenario *s, arena *a, uint64_t all, const char *list)
+{
+    const plan_def *p = &s->plan;
+    const uint64_t replica = (uint64_t)p->tensor * p->pipeline;
+    if (replica > all || !suits(s, p)) return list;
+    const uint64_t most = p->gpus / replica, data = p->data;
+    if (!*list && most > 0 && most != data)
+        list = data ? arena_format(a, "data: %" PRIu64 " with gpus: %" PRIu64, most, most * replica)
+                    : arena_format(a, "gpus: %" PRIu64, most * replica);
+    if (data == 0 || data > all / replica) return list;
+    return add_choice(a, list, arena_format(a, "gpus: %" PRIu64, data * replica));
+}
+
+static bool refuse_product(const scenario *s, uint32_t all, sim_error *error)
+{
+    arena *a = bind_reader_arena(s->reader);
+    plan_def p = s->plan;
+    const int blamed = size_to_blame(&p);
+    const sim_place *where = bind_place_of(s->reader, size_of((plan_def *)&s->plan, blamed));
+    const unsigned __int128 product = (unsigned __int128)p.tensor * p.pipeline * (p.data ? p.data : 1);
+    const uint64_t shown = product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
+    const char *choices = "";
+    if (p.data)
+        sim_fail(error, SIM_EXIT_INPUT, where,
+                 "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPU%s", p.tensor, p.pipeline,
+                 p.data, shown, p.gpus == all ? "cluster has" : "job takes", p.gpus, p.gpus == 1 ? "" : "s");
+    else
+        sim_fail(error, SIM_EXIT_INPUT, where,
+                 "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPU%s", p.tensor, p.pipeline,
+                 shown, p.gpus, p.gpus == 1 ? "" : "s");
+    const int order[] = { blamed, SIZES_DATA, SIZES_PIPELINE, SIZES_TENSOR };
+    for (uint32_t i = 0; i < ARRAY_COUNT(order) && !*choices; i++) {
+        uint32_t value;
+        if (mend_size(s, order[i], &value)) choices = arena_format(a, "%s: %u", size_words[order[i]], value);
+    }
+    choices = mend_gpus(s, a, cluster_gpus_alike(&s->cluster), choices);
+    if (*choices) return sim_hint(error, "%s", choices);
+    return sim_hint(error,
+                    "a product of %u, with a tensor that divides the heads and a pipeline that splits "
+                    "the layers",
+                    p.gpus);
+}
+
 static bool complete_sizes(scenario *s, sim_error *error)
 {
     plan_def *p = &s->plan;
@@ -69,24 +168,9 @@ static bool complete_sizes(scenario *s, sim_error *error)
     if (whole) p->gpus = all;
     if (!check_kinds(s, whole, error)) return false;
     const uint64_t model_parallel = (uint64_t)p->tensor * p->pipeline;
-    if (!p->data) {
-        if (p->gpus % model_parallel)
-            return REFUSE(p->tensor, "tensor %u x pipeline %u = %" PRIu64 " does not divide %u GPUs",
-                          p->tensor, p->pipeline, model_parallel, p->gpus) ||
-                   sim_hint(error, "tensor x pipeline: %" PRIu64,
-                            parallel_nearest_divisor(p->gpus, model_parallel));
-        p->data = (uint32_t)(p->gpus / model_parallel);
-    }
-    const unsigned __int128 product = (unsigned __int128)model_parallel * p->data;
-    if (product == p->gpus) return true;
-    const bool fits = product < p->gpus;
-    REFUSE(p->data, "tensor %u x pipeline %u x data %u = %" PRIu64 ", but the %s %u GPUs", p->tensor,
-           p->pipeline, p->data, product > UINT64_MAX ? UINT64_MAX : (uint64_t)product,
-           p->gpus == all ? "cluster has" : "job takes", p->gpus);
-    if (fits)
-        return sim_hint(error, "data: %" PRIu64 ", or gpus: %" PRIu64, p->gpus / model_parallel,
-                        (uint64_t)product);
-    return sim_hint(error, "data: %" PRIu64, p->gpus / model_parallel ? p->gpus / model_parallel : 1);
+    if (!p->data && p->gpus % model_parallel == 0) p->data = (uint32_t)(p->gpus / model_parallel);
+    if (p->data && (unsigned __int128)model_parallel * p->data == p->gpus) return true;
+    return refuse_product(s, all, error);
 }
 
 static bool check_order(scenario *s, sim_error *error)
@@ -171,7 +255,7 @@ static bool check_sequence_parallel(const scenario *s, sim_error *error)
            "sequence_parallel shares out the %" PRIu64 " tokens of a micro-batch, which tensor %u does not "
            "divide",
            tokens, p->tensor);
-    const uint64_t step = p->tensor / greatest_common_divisor(p->tensor, t->micro_batch);
+    const uint64_t step = p->tensor / parallel_common_divisor(p->tensor, t->micro_batch);
     const uint64_t times = (t->sequence_length + step / 2) / step;
     return sim_hint(error, "sequence_length: %" PRIu64, (times ? times : 1) * step);
 }

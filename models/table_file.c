@@ -4,20 +4,25 @@
 #include "sim/os.h"
 #include <string.h>
 
-// A copy of the mapping in which one key has another value, and perhaps another name.
+// A copy of the mapping in which one key has another value, and perhaps another name, which no other pair keeps.
 static doc_node *with_pair(arena *a, const doc_node *mapping, const char *key, const char *name,
                            doc_node *value)
 {
     doc_node *copy = arena_new(a, doc_node);
     *copy = *mapping;
     copy->pairs = arena_array(a, doc_pair, mapping->count);
-    memcpy(copy->pairs, mapping->pairs, mapping->count * sizeof *copy->pairs);
-    for (uint32_t i = 0; i < copy->count; i++) {
-        if (strcmp(copy->pairs[i].key, key) != 0) continue;
-        copy->unrolled += value->unrolled - copy->pairs[i].value->unrolled;
-        if (copy->height <= value->height) copy->height = value->height + 1;
-        copy->pairs[i].key = name;
-        copy->pairs[i].value = value;
+    copy->count = 0;
+    for (uint32_t i = 0; i < mapping->count; i++) {
+        doc_pair pair = mapping->pairs[i];
+        const bool is_meant = strcmp(pair.key, key) == 0;
+        if (!is_meant && strcmp(pair.key, name) == 0) continue; // null, or it would have been refused
+        if (is_meant) {
+            copy->unrolled += value->unrolled - pair.value->unrolled;
+            if (copy->height <= value->height) copy->height = value->height + 1;
+            pair.key = name;
+            pair.value = value;
+        }
+        copy->pairs[copy->count++] = pair;
     }
     return copy;
 }
@@ -31,6 +36,16 @@ static doc_node *with_pair_below(arena *a, const doc_node *mapping, const char *
     return with_pair(a, mapping, *keys, *keys, below);
 }
 
+// What says of the whole file that it cannot be read stands where the file is named.
+static bool fail_at(const sim_place *where, sim_error *error)
+{
+    const sim_error placeless = *error;
+    if (*error->file) return false;
+    sim_error_clear(error);
+    sim_fail(error, placeless.exit_code, where, "%s", placeless.message);
+    return *placeless.hint && sim_hint(error, "%s", placeless.hint);
+}
+
 static bool read_list(arena *a, document *main, const doc_node *file, doc_node **out, sim_error *error)
 {
     char directory[4096], path[4096];
@@ -41,9 +56,9 @@ static bool read_list(arena *a, document *main, const doc_node *file, doc_node *
     document doc = { 0 };
     if (length >= 4 && strcmp(path + length - 4, ".csv") == 0) {
         csv_reader *r = csv_open(a, path, &file->place, error);
-        if (!r || !csv_document(r, &doc, error)) return false;
+        if (!r || !csv_document(r, &doc, error)) return fail_at(&file->place, error);
     } else if (!document_load(a, path, &doc, error)) {
-        return false;
+        return fail_at(&file->place, error);
     }
     for (uint32_t i = 0; i < doc.included.count; i++)
         *array_push(&main->included, a) = doc.included.items[i];
@@ -66,12 +81,13 @@ bool table_file_inline(arena *a, document *doc, const table_file *table, sim_err
     for (const char *const *key = table->mapping; *key && mapping; key++)
         mapping = document_find(mapping, *key);
     const doc_node *file = mapping ? document_find(mapping, table->key) : NULL;
-    if (!file) return true;
+    if (!file || document_is_null(file)) return true;
     if (file->kind != DOC_SCALAR || !*file->scalar) {
         sim_fail(error, SIM_EXIT_INPUT, &file->place, "%s must be the name of a file", path_of(a, table));
         return sim_hint(error, "%s: %s", table->key, table->example);
     }
-    if (document_find(mapping, table->list)) {
+    const doc_node *given = document_find(mapping, table->list);
+    if (given && !document_is_null(given)) {
         sim_fail(error, SIM_EXIT_INPUT, &file->place, "the %s are given twice: by %s and by %s", table->list,
                  table->key, table->list);
         return sim_hint(error, "leave one of them out");

@@ -11,7 +11,7 @@
 // { value: 80 GB, source: "...", grade: vendor }. Each number read is recorded with its source and grade.
 //
 // Quotes: "400 Gb/s" is fine, for a number with a unit is a text in YAML anyway; a bare number, true or false in quotes is
-// refused. An empty value, null and ~ are "no value" and refused.
+// refused. null and ~ stand for a key that is not written, where it may be left out; an empty value is refused.
 #pragma once
 #include "sim/arena.h"
 #include "sim/array.h"
@@ -75,6 +75,7 @@ struct bind_row {
     bool has_least, has_greatest, above_least; // above_least: the least value itself is refused
     double least, greatest;
     const char *const *words; // ENUM; TIME: words[0], if given, may stand for SIM_TIME_MAX ("never")
+    uint32_t later_words; // ENUM, bit by bit: words whose model is not built yet; read, but offered nowhere
     const bind_row *rows;
     const char *folder; // PART: catalogue folder
     size_t set_offset;  // if has_set_flag: a bool that becomes true when the key was written
@@ -145,6 +146,8 @@ struct bind_row {
 #define BIND_ABOVE(number_) .has_least = true, .above_least = true, .least = (number_)
 #define BIND_AT_MOST(number_) .has_greatest = true, .greatest = (number_)
 #define BIND_SET_FLAG(struct_, field_) .has_set_flag = true, .set_offset = offsetof(struct_, field_)
+#define BIND_WORD_LATER(index_) (1u << (index_))
+#define BIND_WORDS_LATER(bits_) .later_words = (bits_)
 #define BIND_REQUIRED .required = true
 #define BIND_NOTE(text_) .note = (text_)
 #define BIND_END                                                                                             \
@@ -196,6 +199,10 @@ const bind_row *bind_find_row(const bind_row *rows, const char *key);
 // The row of a path of keys ("cluster.node.gpu", "jobs[3].model"; its first length bytes); NULL: there is none.
 const bind_row *bind_find_path(const bind_row *rows, const char *path, size_t length);
 bool bind_is_number(bind_type type);
+static inline bool bind_word_is_later(const bind_row *row, uint32_t index)
+{
+    return index < 32 && (row->later_words >> index & 1) != 0;
+}
 bool bind_is_origin_key(const char *key);
 // Calls back for every key with its full path ("cluster.node.gpu.memory"; "[]" behind a list), in table order, depth first.
 void bind_list_keys(const bind_row *rows, const char *path,

@@ -124,7 +124,7 @@ static bool read_mapping(const bind_reading *k, const bind_row *rows, const doc_
         if (row->type == BIND_TYPE_LATER) continue;
         const doc_pair *pair = document_find_pair(node, row->key);
         if (!pair && row->required && !r->allows_missing) return fail_missing(k, row, &node->place);
-        if (!pair) {
+        if (!pair || (!row->required && document_is_null(pair->value))) {
             set_row_absent(r, row, &node->place, out);
             continue;
         }

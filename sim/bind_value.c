@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_WORDS = 12 };
+enum {
+    SHOWN_WORDS = 12,
+    MOST_WORDS = 32 // of an enumeration
+};
 
 static bool fail(const bind_reading *k, const doc_node *node, const char *format)
 {
@@ -28,8 +31,7 @@ bool bind_fail_kind(const bind_reading *k, const doc_node *node, const char *wan
 
 bool bind_has_no_value(const doc_node *node)
 {
-    if (node->kind != DOC_SCALAR || node->quoted) return false;
-    return !*node->scalar || strcmp(node->scalar, "~") == 0 || strcmp(node->scalar, "null") == 0;
+    return document_is_null(node) || (node->kind == DOC_SCALAR && !node->quoted && !*node->scalar);
 }
 
 // ---- numbers
@@ -118,7 +120,9 @@ static bool fail_number(const bind_reading *k, const doc_node *node)
     if (!units_parse(unit, node->scalar, &value, NULL, &no_number)) return false;
     sim_error_clear(k->error);
     if (check_range(k, node, value)) *k->error = unheld;
-    return false;
+    if (value >= 0.0 || row->type == BIND_TYPE_DOUBLE || row->has_least) return false;
+    sim_error_clear(k->error);
+    return sim_fail(k->error, SIM_EXIT_INPUT, &node->place, "%s must be at least 0", k->scope.path);
 }
 
 static bool read_scalar_number(const bind_reading *k, const doc_node *node, void *field)
@@ -293,16 +297,20 @@ static bool read_enum(const bind_reading *k, const doc_node *node, int *value)
 {
     const char *const *words = k->row->words;
     if (node->kind != DOC_SCALAR) return bind_fail_kind(k, node, "a word");
+    const char *offered[MOST_WORDS];
     uint32_t count = 0;
-    for (; words[count]; count++)
-        if (strcmp(words[count], node->scalar) == 0) {
-            *value = (int)count;
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(words[i], node->scalar) == 0) {
+            *value = i;
             return true;
         }
+        SIM_ASSERT(count < MOST_WORDS);
+        if (!bind_word_is_later(k->row, (uint32_t)i)) offered[count++] = words[i];
+    }
     fail_text(k, node, "%s cannot be \"%s\"", node->scalar);
     char list[512];
-    words_list(list, sizeof(list), words, count, SHOWN_WORDS);
-    const char *nearest = words_nearest(node->scalar, words, count);
+    words_list(list, sizeof(list), offered, count, SHOWN_WORDS);
+    const char *nearest = words_nearest(node->scalar, offered, count);
     if (nearest) return sim_hint(k->error, "did you mean \"%s\"? One of: %s", nearest, list);
     return sim_hint(k->error, "one of: %s", list);
 }

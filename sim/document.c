@@ -93,6 +93,12 @@ size_t doc_mark_length(const char *text, size_t length)
     return length >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 }
 
+bool document_is_null(const doc_node *node)
+{
+    if (node->kind != DOC_SCALAR || node->quoted) return false;
+    return strcmp(node->scalar, "~") == 0 || strcmp(node->scalar, "null") == 0;
+}
+
 bool doc_node_is_empty(const doc_node *node)
 {
     return node->kind == DOC_SCALAR && !node->quoted && !*node->scalar;

@@ -64,6 +64,8 @@ typedef bool document_is_name(const void *owner, const char *path, size_t length
 bool document_set_opening(arena *a, document *doc, const char *argument, document_is_name *is_name,
                           const void *owner, sim_error *error);
 const doc_pair *document_find_pair(const doc_node *mapping,
-                                   const char *key);               // NULL: no such key or no mapping
+                                   const char *key); // NULL: no such key or no mapping
+// Is it null, said in a word (null or ~) rather than left empty?
+bool document_is_null(const doc_node *node);
 doc_node *document_find(const doc_node *mapping, const char *key); // its value
 const char *document_kind_name(doc_kind kind);                     // "a single value", "a list", "a mapping"

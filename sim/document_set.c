@@ -177,7 +177,10 @@ static doc_node *with_value(set_path *p, uint32_t number, const doc_node *in, do
         while (at < copy->count && strcmp(copy->pairs[at].key, step->key) != 0)
             at++;
         if (at == copy->count) copy->pairs[copy->count++] = (doc_pair){ .key = step->key };
-        copy->pairs[at].key_place = step->place;
+        // What lies above the value that is set still stands where it was written, unless the setting makes it another.
+        const doc_node *older = copy->pairs[at].value;
+        if (!older || older->kind != DOC_MAPPING || number + 1 == p->count)
+            copy->pairs[at].key_place = step->place;
         slot = &copy->pairs[at].value;
     }
     *slot = with_value(p, number + 1, *slot, value);

@@ -64,6 +64,16 @@ bool parallel_order_read(const char *text, uint8_t order[PARALLEL_AXES])
     return true;
 }
 
+uint64_t parallel_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 uint64_t parallel_nearest_divisor(uint64_t value, uint64_t wanted)
 {
     SIM_ASSERT(value > 0 && wanted > 0);

@@ -23,5 +23,6 @@ parallel_place parallel_place_of(parallel_sizes sizes, rank_id rank);
 rank_id parallel_rank_at(parallel_sizes sizes, parallel_place place);
 // Reads "tp-dp-pp", innermost first: each axis once. False: text is something else, and order is left as it was.
 bool parallel_order_read(const char *text, uint8_t order[PARALLEL_AXES]);
+uint64_t parallel_common_divisor(uint64_t a, uint64_t b); // the greatest; with 0: the other one
 // The divisor of value nearest to wanted, the lesser at ties: what a refused size could be instead. Both are above zero.
 uint64_t parallel_nearest_divisor(uint64_t value, uint64_t wanted);

@@ -27,14 +27,55 @@ static bool refuse_count(const stages_def *d, const char *what, const sim_place 
                     plural(d->layers), what, d->stages, plural(d->stages), d->chunks);
 }
 
+static uint32_t least_stages(const stages_def *d)
+{
+    return d->least_stages ? d->least_stages : 1;
+}
+
+static uint32_t least_chunks(const stages_def *d)
+{
+    return d->least_chunks ? d->least_chunks : 1;
+}
+
+// There are too few layers for the least that this schedule takes.
+static bool hint_other_schedule(const stages_def *d, sim_error *error)
+{
+    return sim_hint(error, "this schedule takes at least %u stages of %u chunks; 1f1b takes 1 of 1",
+                    least_stages(d), least_chunks(d));
+}
+
 static bool check_enough(const stages_def *d, const sim_place *where, sim_error *error)
 {
     if (virtual_stages(d) <= d->layers) return true;
     refuse_count(d, "cannot be spread", where, error);
-    if (d->chunks <= d->layers)
-        return sim_hint(error, "the nearest is %u stage%s", d->layers / d->chunks,
-                        plural(d->layers / d->chunks));
-    return sim_hint(error, "the nearest is %u chunk%s on 1 stage", d->layers, plural(d->layers));
+    const uint32_t chunks = d->layers / least_stages(d);
+    uint32_t stages = d->layers / d->chunks;
+    while (stages > 0 && d->ranks % stages) // the next that shares out the ranks
+        stages--;
+    if (stages >= least_stages(d))
+        return sim_hint(error, "the nearest is %u stage%s", stages, plural(stages));
+    if (chunks < least_chunks(d)) return hint_other_schedule(d, error);
+    return sim_hint(error, "the nearest is %u chunk%s on %u stage%s", chunks, plural(chunks), least_stages(d),
+                    plural(least_stages(d)));
+}
+
+// The divisor of value nearest to wanted that is no less than least, the lesser at ties; 0: there is none.
+static uint64_t nearest_divisor(uint64_t value, uint64_t wanted, uint64_t least)
+{
+    uint64_t found = 0;
+    for (uint64_t divisor = least; divisor <= value; divisor++) {
+        if (value % divisor) continue;
+        if (divisor >= wanted) return found && wanted - found <= divisor - wanted ? found : divisor;
+        found = divisor;
+    }
+    return found;
+}
+
+// The number of stages of so many chunks that is nearest to what was asked for; 0: there is none.
+static uint64_t nearest_stages(const stages_def *d, uint64_t units, uint32_t chunks)
+{
+    if (units % chunks) return 0;
+    return nearest_divisor(parallel_common_divisor(units / chunks, d->ranks), d->stages, least_stages(d));
 }
 
 // Units are shared out evenly: layers, and the ends of the model where they count as layers.
@@ -45,17 +86,23 @@ static bool check_divides(const stages_def *d, uint64_t units, const char *what,
     refuse_count(d, what, where, error);
     const bool can_be_uneven = virtual_stages(d) <= d->layers;
     const char *uneven = layer_split_words[SPLIT_UNEVEN];
-    const uint64_t stages = units % d->chunks == 0 ? parallel_nearest_divisor(units / d->chunks, d->stages)
-                                                   : 0;
+    const uint64_t stages = nearest_stages(d, units, d->chunks);
     if (stages > 1)
         return sim_hint(error, "the nearest is %" PRIu64 " stages%s%s", stages,
                         can_be_uneven ? ", or the split " : "", can_be_uneven ? uneven : "");
     if (can_be_uneven) return sim_hint(error, "the nearest is the split %s", uneven);
-    const uint64_t chunks = units % d->stages == 0 ? parallel_nearest_divisor(units / d->stages, d->chunks)
-                                                   : 0;
+    const uint64_t chunks = units % d->stages == 0
+                                ? nearest_divisor(units / d->stages, d->chunks, least_chunks(d))
+                                : 0;
     if (chunks > 0) return sim_hint(error, "the nearest is %" PRIu64 " chunk%s", chunks, plural(chunks));
-    const uint64_t alone = parallel_nearest_divisor(units, d->stages);
-    return sim_hint(error, "the nearest is %" PRIu64 " stage%s of 1 chunk", alone, plural(alone));
+    const uint32_t few = least_chunks(d);
+    const uint64_t alone = nearest_stages(d, units, few);
+    if (alone > 0)
+        return sim_hint(error, "the nearest is %" PRIu64 " stage%s of %u chunk%s", alone, plural(alone), few,
+                        plural(few));
+    if ((uint64_t)few * least_stages(d) > d->layers) return hint_other_schedule(d, error);
+    return sim_hint(error, "the nearest is %u stage%s of %u chunk%s with the split %s", least_stages(d),
+                    plural(least_stages(d)), few, plural(few), uneven);
 }
 
 // Which number of the list would make its sum right: the last, if it has enough to give.
@@ -80,11 +127,10 @@ static bool check_list(const stages_def *d, const sim_place *where, sim_error *e
     for (uint32_t i = 0; i < d->list_count; i++) {
         sum += d->list[i];
         if (d->list[i] > 0 || i == 0 || i + 1 == d->list_count) continue;
-        sim_fail(
-            error, SIM_EXIT_INPUT, where,
-            "the list of layers has none in place %u, and only the first and the last place have an end of "
-            "the model instead",
-            i + 1);
+        sim_fail(error, SIM_EXIT_INPUT, where,
+                 "layers[%u] is 0, and only the first and the last number, which have an end "
+                 "of the model, may be",
+                 i);
         return sim_hint(error, "the nearest has 1 there");
     }
     if (sum == d->layers) return true;

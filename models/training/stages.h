@@ -21,6 +21,9 @@ typedef struct stages_def {
     layer_split split;
     const uint32_t *list; // SPLIT_LIST: list_count layers
     uint32_t list_count;
+    // For hints; 0: any.
+    uint32_t least_stages, least_chunks; // that the schedule takes
+    uint32_t ranks;                      // that stages share out, so that their number divides it
 } stages_def;
 
 typedef struct stage_chunk {

@@ -19,7 +19,7 @@ static void write_choices(FILE *out, const bind_row *row)
     case BIND_TYPE_BOOL: fputs("true, false", out); break;
     case BIND_TYPE_ENUM:
         for (uint32_t i = 0; row->words[i]; i++)
-            fprintf(out, "%s%s", i ? ", " : "", row->words[i]);
+            if (!bind_word_is_later(row, i)) fprintf(out, "%s%s", i ? ", " : "", row->words[i]);
         break;
     case BIND_TYPE_U32:
     case BIND_TYPE_U64: fputs("whole number", out); break;
@@ -77,6 +77,8 @@ static void write_later(void *owner, const char *path, const bind_row *row)
 {
     FILE *out = owner;
     if (row->type == BIND_TYPE_LATER) fprintf(out, " `%s`", path);
+    for (uint32_t i = 0; row->type == BIND_TYPE_ENUM && row->words[i]; i++)
+        if (bind_word_is_later(row, i)) fprintf(out, " `%s: %s`", path, row->words[i]);
 }
 
 static char *make_list(void)

@@ -38,7 +38,7 @@ static const struct refusal refusals[] = {
       "s.yaml:4:9: error: tensor 2 x pipeline 3 = 6 does not divide 8 GPUs\n"
       "    4 | plan: { tensor: 2, pipeline: 3 }\n"
       "      |         ^\n"
-      "  hint: tensor x pipeline: 4\n" },
+      "  hint: pipeline: 2\n" },
     { "tensor is far too large", NODE MODEL "plan: { tensor: 4294967295 }\n" BATCH,
       "s.yaml:4:9: error: tensor 4294967295 does not divide the 8 attention heads of wee\n"
       "    4 | plan: { tensor: 4294967295 }\n"
@@ -48,12 +48,12 @@ static const struct refusal refusals[] = {
       "s.yaml:4:9: error: 6 layers cannot be split evenly over 4 stages\n"
       "    4 | plan: { pipeline: 4 }\n"
       "      |         ^\n"
-      "  hint: the nearest is 3 stages, or the split uneven\n" },
+      "  hint: the nearest is 2 stages, or the split uneven\n" },
     { "more stages than layers", NODE MODEL "plan: { pipeline: 8, layer_split: uneven }\n" BATCH,
       "s.yaml:4:9: error: 6 layers cannot be spread over 8 stages\n"
       "    4 | plan: { pipeline: 8, layer_split: uneven }\n"
       "      |         ^\n"
-      "  hint: the nearest is 6 stages\n" },
+      "  hint: the nearest is 4 stages\n" },
     { "chunks do not divide the layers",
       NODE MODEL "plan: { pipeline: 2, schedule: interleaved-1f1b, virtual_stages: 2 }\n" BATCH,
       "s.yaml:4:50: error: 6 layers cannot be split evenly over 2 stages of 2 chunks\n"

@@ -209,11 +209,10 @@ static void every_kind_is_read(void **state)
     arena_destroy(f.a);
 }
 
-static void defaults_fill_the_rest(void **state)
+static void check_defaults(const char *text)
 {
-    (void)state;
     fixture f;
-    read_fine(&f, "{}\n");
+    read_fine(&f, text);
     const outer *o = &f.value;
     assert_false(o->first.given);
     assert_int_equal(o->first.steps, 3); // also inside a struct that is not written, required keys or not
@@ -233,6 +232,19 @@ static void defaults_fill_the_rest(void **state)
     assert_true(o->part.memory_bytes == 2048);
     assert_int_equal(bind_reader_provenance(f.reader)->count, 0);
     arena_destroy(f.a);
+}
+
+static void defaults_fill_the_rest(void **state)
+{
+    (void)state;
+    check_defaults("{}\n");
+}
+
+static void null_is_as_if_not_written(void **state)
+{
+    (void)state;
+    check_defaults("first: null\nflag: ~\ncount: ~\nlarge: null\ndelay: null\nrate: ~\ntext: null\n"
+                   "path: ~\nshape: null\nitems: null\ncurve: ~\npart: null\n");
 }
 
 static void paths_are_relative_to_their_file(void **state)
@@ -280,14 +292,14 @@ static const struct refuse_case refuse_cases[] = {
     { "first: [1]\n", 1, 8, "first must be a mapping, not a list", "" },
     { "first: 1\n", 1, 8, "first must be a mapping, not a single value", "" },
     { "first:\n", 1, 7, "first has no value", "" },
-    { "count: ~\n", 1, 8, "count has no value", "" },
-    { "text: null\n", 1, 7, "text has no value", "" },
+    { "count:\n", 1, 7, "count has no value", "" },
+    { "first: { share: null }\n", 1, 17, "first.share has no value", "" },
     { "items: [~]\n", 1, 9, "items[0] has no value", "" },
     { "count: [1]\n", 1, 8, "count must be a number, not a list", "" },
     { "count: \"1\"\n", 1, 8, "count must be a number; \"1\" in quotes is a text", "leave the quotes out" },
     { "ratio: '1'\n", 1, 8, "ratio must be a number; \"1\" in quotes is a text", "leave the quotes out" },
     { "count: 2.5\n", 1, 8, "2.5 is not a whole number", "" },
-    { "count: -1\n", 1, 8, "-1 is negative", "" },
+    { "count: -1\n", 1, 8, "count must be at least 0", "" },
     { "count: 4294967296\n", 1, 8, "count must be at most 4294967295", "" },
     { "large: 18446744073709551616\n", 1, 8, "\"18446744073709551616\" is out of range", "" },
     { "large: 1e-3\n", 1, 8, "1e-3 is not a whole number", "" },
@@ -821,10 +833,11 @@ static void keys_may_be_missing(void **state)
 
 int main(void)
 {
-    enum { REFUSED = ARRAY_COUNT(refuse_cases), PLAIN = 14 };
+    enum { REFUSED = ARRAY_COUNT(refuse_cases), PLAIN = 15 };
     struct CMUnitTest tests[REFUSED + PLAIN] = {
         cmocka_unit_test(every_kind_is_read),
         cmocka_unit_test(defaults_fill_the_rest),
+        cmocka_unit_test(null_is_as_if_not_written),
         cmocka_unit_test(paths_are_relative_to_their_file),
         cmocka_unit_test(parts_without_reader_are_mappings),
         cmocka_unit_test(places_are_known),
