@@ -4,15 +4,16 @@
 #include "sim/map.h"
 #include "sim/words.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool check_ratio(const void *field, const doc_node *node, sim_error *error)
 {
-    if (*(const double *)field > 0.0) return true;
+    const double least = 0.001;
+    if (*(const double *)field >= least) return true;
     return sim_fail(error, SIM_EXIT_INPUT, &node->place,
-                    "a part of which nothing is left is down, not degraded") ||
-           sim_hint(error,
-                    "above 0 and at most 1; parts that are down are faults, which are not modelled here");
+                    "a part of which less than a thousandth is left is down, not degraded") ||
+           sim_hint(error, "0.001 to 1; parts that are down are faults, which are not modelled here");
 }
 
 #define RATIO(field_, key_, ...)                                                                             \
@@ -124,16 +125,43 @@ static bool take(const degraded_reader *d, map *known, uint32_t id, const sim_pl
            sim_hint(d->error, "one row for each part; this one has a row in line %" PRIu32, line);
 }
 
+// A bare number counts the parts of this kind through the cluster; elsewhere it would be a host.
+static const char *counted_text(arena *a, const char *text, vertex_kind kind)
+{
+    const bool is_number = *text && strspn(text, "0123456789") == strlen(text);
+    return is_number ? arena_format(a, "%s %s", vertex_kind_words[kind], text) : text;
+}
+
+// What there is of this kind: in the node that the text names, if there is one, and in the cluster.
+static bool hint_there(const degraded_reader *d, const char *text, vertex_kind kind)
+{
+    const char *word = vertex_kind_words[kind], *name = kind == VERTEX_GPU ? "GPUs" : "NICs";
+    const uint32_t all = topology_count_kind(d->topology, kind);
+    uint32_t node, number, here = 0;
+    if (all == 0) return sim_hint(d->error, "the cluster has no %s", name);
+    if (sscanf(text, " node %" SCNu32 "", &node) == 1) {
+        vertex_id v;
+        for (number = 0; number < all; number++, here++) {
+            sim_error none = { 0 };
+            const char *next = arena_format(d->arena, "node %" PRIu32 " %s %" PRIu32, node, word, number);
+            if (!topology_find_vertex(d->topology, next, NULL, &v, &none)) break;
+        }
+    }
+    if (here > 0) return sim_hint(d->error, "node %" PRIu32 " has %s 0 to %" PRIu32, node, name, here - 1);
+    return sim_hint(d->error, "%s 0 to %" PRIu32 " counted through the cluster, or \"node 0 %s 0\"", name,
+                    all - 1, word);
+}
+
 static bool find_kind(const degraded_reader *d, const char *text, vertex_kind kind, const sim_place *where,
                       vertex_id *out)
 {
     char name[80];
-    if (!topology_find_vertex(d->topology, text, where, out, d->error)) return false;
+    text = counted_text(d->arena, text, kind);
+    if (!topology_find_vertex(d->topology, text, where, out, d->error)) return hint_there(d, text, kind);
     if (topology_vertex_at(d->topology, *out)->kind == kind) return true;
-    const char *word = vertex_kind_words[kind];
     sim_fail(d->error, SIM_EXIT_INPUT, where, "%s is no %s",
-             topology_vertex_name(d->topology, *out, name, sizeof name), word);
-    return sim_hint(d->error, "%s: node 0 %s 0, or %s 0 counted through the cluster", word, word, word);
+             topology_vertex_name(d->topology, *out, name, sizeof name), vertex_kind_words[kind]);
+    return hint_there(d, text, kind);
 }
 
 static bool apply_gpu(const degraded_reader *d, const degraded_entry *e)
@@ -225,6 +253,58 @@ bool degraded_apply(arena *a, const degraded_entry_array *rows, topology *t, con
     return fine;
 }
 
+// ---- what a job has no use for
+
+// Of a row that degraded_apply() let pass.
+static vertex_id vertex_named(arena *a, const topology *t, const char *text, vertex_kind kind)
+{
+    sim_error error = { 0 };
+    vertex_id v;
+    const bool found = topology_find_vertex(t, counted_text(a, text, kind), NULL, &v, &error);
+    SIM_ASSERT(found);
+    return v;
+}
+
+static bool node_is_idle(const topology *t, vertex_id v, const degraded_users *users)
+{
+    const node_id node = topology_vertex_at(t, v)->node;
+    return node != NO_ID && !users->nodes[node];
+}
+
+// Of the network, links of nodes that take part may carry something as soon as there are two of them.
+static bool link_is_idle(arena *a, const topology *t, const char *text, const degraded_users *users)
+{
+    const degraded_reader d = { .arena = a, .topology = (topology *)t, .error = &(sim_error){ 0 } };
+    vertex_id from, to;
+    const bool found = find_ends(&d, text, NULL, &from, &to);
+    SIM_ASSERT(found);
+    const topology_vertex *x = topology_vertex_at(t, from), *y = topology_vertex_at(t, to);
+    const bool of_network = x->kind >= VERTEX_LEAF || y->kind >= VERTEX_LEAF;
+    return node_is_idle(t, from, users) || node_is_idle(t, to, users) ||
+           (of_network && users->node_count == 1);
+}
+
+static bool is_idle(arena *a, const topology *t, const degraded_entry *e, const degraded_users *users)
+{
+    if (e->has.gpu) return !users->gpus[topology_gpu_of(t, vertex_named(a, t, e->gpu, VERTEX_GPU))];
+    if (e->has.nic)
+        return users->node_count == 1 || node_is_idle(t, vertex_named(a, t, e->nic, VERTEX_NIC), users);
+    return link_is_idle(a, t, e->link, users);
+}
+
+void degraded_warn_of_idle(arena *a, const degraded_entry_array *rows, const topology *t,
+                           const degraded_users *users, text_list *out)
+{
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const degraded_entry *e = &rows->items[i];
+        if (!is_idle(a, t, e, users)) continue;
+        const char *key = e->has.gpu ? "gpu" : e->has.nic ? "nic" : "link";
+        const char *text = e->has.gpu ? e->gpu : e->has.nic ? e->nic : e->link;
+        *array_push(out, a) = arena_format(
+            a, "degraded %s \"%s\" changes nothing, for the job does not use it", key, text);
+    }
+}
+
 gpu_health degraded_gpus(arena *a, const degraded_entry_array *rows, const topology *t)
 {
     const uint32_t gpus = topology_gpu_count(t);
@@ -233,12 +313,8 @@ gpu_health degraded_gpus(arena *a, const degraded_entry_array *rows, const topol
         clock[g] = memory[g] = 1.0;
     for (uint32_t i = 0; i < rows->count; i++) {
         const degraded_entry *e = &rows->items[i];
-        sim_error error = { 0 };
-        vertex_id v;
         if (!e->has.gpu) continue;
-        const bool found = topology_find_vertex(t, e->gpu, NULL, &v, &error);
-        SIM_ASSERT(found);
-        const gpu_id gpu = topology_gpu_of(t, v);
+        const gpu_id gpu = topology_gpu_of(t, vertex_named(a, t, e->gpu, VERTEX_GPU));
         if (e->has.clock) clock[gpu] = e->clock_ratio;
         if (e->has.memory) memory[gpu] = e->memory_ratio;
     }

@@ -13,5 +13,13 @@ bool degraded_check(const degraded_entry_array *rows, const bind_reader *r, sim_
 // Lowers the rates of links. Refuses parts that the fabric does not have and what is degraded twice.
 bool degraded_apply(arena *a, const degraded_entry_array *rows, topology *t, const bind_reader *r,
                     sim_error *error);
+typedef struct degraded_users { // what a job runs on
+    bool *gpus;                 // by GPU of the cluster
+    bool *nodes;                // by node
+    uint32_t node_count;
+} degraded_users;
+// A line for each row whose part no rank can notice: outside the nodes of the job, or of the network when it needs none.
+void degraded_warn_of_idle(arena *a, const degraded_entry_array *rows, const topology *t,
+                           const degraded_users *users, text_list *out);
 // By GPU of the cluster, of rows that degraded_apply() lets pass.
 gpu_health degraded_gpus(arena *a, const degraded_entry_array *rows, const topology *t);

@@ -60,4 +60,6 @@ bool world_check_memory(arena *a, const scenario *s, stage_memory *out, sim_erro
 // than fit into a memory, or longer than the clock can hold. *out is set from the start, so that it can be destroyed after
 // an escape of the arena; NULL once refused.
 bool world_create(arena *a, const scenario *s, const world_options *options, world **out, sim_error *error);
+// What is played all the same, but may not be meant: scenario_warnings(), and what only a world knows.
+void world_warnings(const world *w, arena *a, text_list *out);
 void world_destroy(world *w); // what lies outside the arena

@@ -96,18 +96,18 @@ void answer_wrapped(arena *a, const char *text, FILE *out)
     fprintf(out, "%s\n", text);
 }
 
-void answer_warnings(arena *a, const scenario *s, const char *before, FILE *out)
+void answer_warnings(arena *a, const world *w, const char *before, FILE *out)
 {
     text_list warnings = { 0 };
-    scenario_warnings(s, a, &warnings);
+    if (w) world_warnings(w, a, &warnings);
     for (uint32_t i = 0; i < warnings.count; i++)
         fprintf(out, "%s%s\n", before, output_printable(a, warnings.items[i]));
 }
 
-void answer_warnings_json(json_writer *j, arena *a, const scenario *s)
+void answer_warnings_json(json_writer *j, arena *a, const world *w)
 {
     text_list warnings = { 0 };
-    scenario_warnings(s, a, &warnings);
+    if (w) world_warnings(w, a, &warnings);
     json_array(j, "warnings");
     for (uint32_t i = 0; i < warnings.count; i++)
         json_text(j, NULL, warnings.items[i]);

@@ -11,9 +11,9 @@ const char *answer_plan(arena *a, const scenario *s);
 // Whether lanes stand for whole tensor-parallel groups, or what is in the way; "" where there is nothing to fold.
 const char *answer_fold(arena *a, const world *w);
 void answer_wrapped(arena *a, const char *text, FILE *out); // a list with commas, in lines that fit a page
-void answer_warnings(arena *a, const scenario *s, const char *before,
-                     FILE *out);                                        // a line each, behind before
-void answer_warnings_json(json_writer *j, arena *a, const scenario *s); // the member "warnings"
+// w: NULL: a cluster without a job.
+void answer_warnings(arena *a, const world *w, const char *before, FILE *out); // a line each, behind before
+void answer_warnings_json(json_writer *j, arena *a, const world *w);           // the member "warnings"
 void answer_memory(arena *a, const scenario *s, const stage_memory *m, FILE *out); // the table by part
 void answer_memory_json(json_writer *j, const scenario *s, const stage_memory *m); // the member "memory"
 // "1.234 ms", "41.3 %" (of unit 1), "74.51 GiB", "unknown"

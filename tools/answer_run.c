@@ -164,7 +164,7 @@ static void print_bubble(arena *a, const run_result *r)
     const summary_value *of_ideal = summary_find(&r->summary, "bubble_ideal_of_ideal");
     if (!real || !of_step->known) return;
     printf(
-        "\nbubble      %s of the step; ideal for this schedule: %s of the step, %s of the time without it\n",
+        "\nbubble      %s of the step; ideal with equal stages: %s of the step, %s of the time without it\n",
         answer_value(a, real), answer_value(a, of_step), answer_value(a, of_ideal));
 }
 
@@ -276,7 +276,7 @@ void answer_run(arena *a, const play_options *o, const run_result *r)
     print_culprits(a, r);
     print_links(a, r);
     print_memory(a, r);
-    answer_warnings(a, s, "warning     ", stdout);
+    answer_warnings(a, r->world, "warning     ", stdout);
     answer_assumptions(a, &r->assumptions, o->verbose, stdout);
     print_work(a, r);
     if (r->state == RUN_DONE) printf("digest      %016" PRIx64 "\n", r->digest);

@@ -21,7 +21,7 @@ static void print_verdict(arena *a, const run_result *r)
     printf("ok: %s; %s; each GPU %suses %s of %s\n", answer_job(a, s), answer_plan(a, s), which,
            output_bytes(a, (double)world_fullest(m)->total_bytes),
            output_bytes(a, (double)s->cluster.node.gpu.memory_bytes));
-    answer_warnings(a, s, "warning: ", stdout);
+    answer_warnings(a, r->world, "warning: ", stdout);
 }
 
 static void print_json(arena *a, const run_result *r)
@@ -34,7 +34,7 @@ static void print_json(arena *a, const run_result *r)
     json_text(&j, "cluster", answer_cluster(a, s));
     json_text(&j, "job", s->has_model ? answer_job(a, s) : NULL);
     json_text(&j, "plan", s->has_model ? answer_plan(a, s) : NULL);
-    answer_warnings_json(&j, a, s);
+    answer_warnings_json(&j, a, r->world);
     if (s->has_model) answer_memory_json(&j, s, &r->memory);
     json_close(&j);
 }

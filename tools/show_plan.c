@@ -36,6 +36,7 @@ static void print_groups(arena *a, const plan_facts *f)
 
 static bool same_stage(const plan_stage *a, const plan_stage *b)
 {
+    if (plan_is_degraded(a) || plan_is_degraded(b)) return false;
     return a->layers == b->layers && a->has_embedding == b->has_embedding && a->has_head == b->has_head &&
            a->parameters == b->parameters && a->forward_s == b->forward_s && a->backward_s == b->backward_s;
 }
@@ -67,7 +68,7 @@ static void stage_row(arena *a, const plan_facts *f, uint32_t first, uint32_t la
         if (x->memory_bytes < least_bytes) least_bytes = x->memory_bytes;
         if (x->memory_bytes > most_bytes) most_bytes = x->memory_bytes;
     }
-    table_cell(t, "%s", stage_range(a, first, last));
+    table_cell(t, "%s%s", stage_range(a, first, last), plan_is_degraded(s) ? " *" : "");
     table_cell(t, "%u", s->layers);
     table_cell(t, "%s", ends);
     table_cell(t, "%.2f bn", (double)s->parameters * 1e-9);
@@ -79,6 +80,20 @@ static void stage_row(arena *a, const plan_facts *f, uint32_t first, uint32_t la
     table_cell(t, "%s", range(a, output_bytes(a, (double)least_bytes), output_bytes(a, (double)most_bytes)));
 }
 
+// What the stars stand for.
+static void print_degraded(const plan_facts *f)
+{
+    for (uint32_t i = 0; i < f->world->stages.stages; i++) {
+        const plan_stage *s = &f->stages[i];
+        if (!plan_is_degraded(s)) continue;
+        printf("* stage %u: %s is degraded:", i, s->gpu);
+        if (s->clock_ratio != 1.0) printf(" clock %.4g", s->clock_ratio);
+        if (s->memory_ratio != 1.0)
+            printf("%s memory %.4g", s->clock_ratio != 1.0 ? "," : "", s->memory_ratio);
+        printf("\n");
+    }
+}
+
 static void print_stages(arena *a, const plan_facts *f)
 {
     static const table_column columns[] = { { "stage", false },    { "layers", true },
@@ -88,15 +103,22 @@ static void print_stages(arena *a, const plan_facts *f)
                                             { "in flight", true }, { "memory", true } };
     const uint32_t stages = f->world->stages.stages;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
-    if (stages == 1) return;
+    if (stages == 1) {
+        if (plan_is_degraded(&f->stages[0])) printf("\nof the slowest GPU\n");
+        print_degraded(f);
+        return;
+    }
     for (uint32_t first = 0, end; first < stages; first = end) {
         for (end = first + 1; end < stages && same_stage(&f->stages[first], &f->stages[end]);)
             end++;
         stage_row(a, f, first, end - 1, &t);
     }
-    printf("\na GPU of each stage; forward and backward of a micro-batch, tensor-parallel collectives among "
-           "them\n");
+    printf(
+        "\nthe slowest GPU of each stage; forward and backward of a micro-batch, tensor-parallel collectives "
+        "among them;\nin flight: %s, at most\n",
+        f->world->stages.chunks > 1 ? "forwards of chunks" : "micro-batches");
     table_print(&t, "", stdout);
+    print_degraded(f);
     printf("\nstage %u%s\n", f->stage, f->stage == f->slowest ? ", the slowest" : "");
 }
 
@@ -242,7 +264,7 @@ bool show_plan(const show_request *q, sim_error *error)
     }
     printf("%s\n", answer_job(a, r->scenario));
     answer_wrapped(a, answer_plan(a, r->scenario), stdout);
-    answer_warnings(a, r->scenario, "warning: ", stdout);
+    answer_warnings(a, r->world, "warning: ", stdout);
     print_ranks(a, r->world);
     print_groups(a, &facts);
     print_stages(a, &facts);

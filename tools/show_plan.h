@@ -7,12 +7,14 @@
 typedef struct plan_group { // groups with as many members and rings, for the same purpose
     const char *label, *purpose;
     uint32_t members, rings;
-    uint64_t count;        // of the whole job
+    uint64_t count;        // of the whole job; pairs between which messages go both ways count once
     const char *from, *to; // first and last member of the first of them
 } plan_group;
 ARRAY_OF(plan_group, plan_group_array);
 
-typedef struct plan_stage { // of one GPU
+typedef struct plan_stage { // of one GPU, the slowest
+    const char *gpu;
+    double clock_ratio, memory_ratio; // of that GPU, against those of a healthy one
     uint32_t layers;
     uint32_t in_flight; // at most so many forwards, each through one chunk, await their backwards
     bool has_embedding, has_head;
@@ -66,6 +68,10 @@ typedef struct plan_facts {
 
 enum { PLAN_SLOWEST = UINT32_MAX }; // instead of a stage
 plan_facts plan_facts_of(arena *a, const world *w, uint32_t stage);
+static inline bool plan_is_degraded(const plan_stage *s)
+{
+    return s->clock_ratio != 1.0 || s->memory_ratio != 1.0;
+}
 static inline double plan_stage_s(const plan_stage *s)
 {
     return s->forward_s + s->backward_s;

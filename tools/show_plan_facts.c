@@ -2,10 +2,21 @@
 #include "tools/show_plan.h"
 #include <math.h>
 
+typedef struct
+    alone_memo { // what a collective of the group takes, for lanes ask for the same again and again
+    collective_kind kind;
+    uint64_t bytes;
+    sim_time time_ps;
+} alone_memo;
+ARRAY_OF(alone_memo, alone_memo_array);
+
 typedef struct gatherer {
     arena *a;
     const world *w;
     plan_facts *out;
+    lane_id *slowest; // by stage
+    alone_memo_array memo;
+    group_id memo_group; // tensor-parallel, that the memo is of
     // Of the stage that is looked at:
     lane_id lane;
     step_groups groups;
@@ -21,36 +32,39 @@ static double alone_s(const gatherer *g, group_id group, collective_kind kind, u
                                .forced_protocol = scenario_forced_protocol(g->w->scenario) });
 }
 
-// A lane of the stage, a healthy one if there is any.
-static lane_id lane_of_stage(const world *w, uint32_t stage)
+static void look_at_lane(gatherer *g, lane_id lane)
 {
-    lane_id found = NO_ID;
-    for (lane_id l = 0; l < w->lanes.count; l++) {
-        const lane_def *lane = &w->lanes.lanes[l];
-        if (lane->place.pipeline != stage) continue;
-        if (lane->clock_ratio == 1.0 && lane->memory_ratio == 1.0) return l;
-        if (found == NO_ID) found = l;
-    }
-    return found;
+    g->lane = lane;
+    g->groups = step_player_groups_of(g->w->player, g->lane);
 }
 
 static void look_at(gatherer *g, uint32_t stage)
 {
-    g->lane = lane_of_stage(g->w, stage);
-    g->groups = step_player_groups_of(g->w->player, g->lane);
+    look_at_lane(g, g->slowest[stage]);
 }
 
 // ---- groups
 
-static const char *purpose_of(const world *w, const group_def *group)
+// By group: what it is for. NULL: messages of backward passes, whose pair the forward passes have named already.
+static const char **find_purposes(const gatherer *g)
 {
-    const uint32_t stages = w->lanes.sizes.pipeline;
-    if (strcmp(group->label, "tp") == 0) return "activations and their gradients";
-    if (strcmp(group->label, "embedding") == 0) return "the tied table's gradient";
-    if (strcmp(group->label, "dp") == 0)
-        return w->scenario->plan.sharding == SHARDING_NONE ? "gradients" : "gradients and parameters";
-    if (group->count > 2) return "norm of the gradients";
-    return stages == 2 ? "messages between stages, norm" : "messages between stages";
+    const world *w = g->w;
+    const char **purposes = arena_array(g->a, const char *,
+                                        collectives_group_count(step_player_collectives(w->player)));
+    for (lane_id l = 0; l < w->lanes.count; l++) {
+        const step_groups own = step_player_groups_of(w->player, l);
+        const bool first = w->lanes.lanes[l].place.pipeline == 0;
+        if (own.tensor != NO_ID) purposes[own.tensor] = "activations and their gradients";
+        if (own.table != NO_ID) purposes[own.table] = "the tied table's gradient";
+        if (own.data != NO_ID)
+            purposes[own.data] = w->scenario->plan.sharding == SHARDING_NONE ? "gradients"
+                                                                             : "gradients and parameters";
+        if (own.norm != NO_ID) purposes[own.norm] = "norm of the gradients";
+        if (own.from[PASS_FORWARD] != NO_ID)
+            purposes[own.from[PASS_FORWARD]] = first ? "messages from chunk to chunk"
+                                                     : "messages between stages";
+    }
+    return purposes;
 }
 
 static const char *vertex_text(arena *a, const world *w, vertex_id v)
@@ -62,19 +76,21 @@ static const char *vertex_text(arena *a, const world *w, vertex_id v)
 static void gather_groups(gatherer *g)
 {
     const collectives *c = step_player_collectives(g->w->player);
+    const char **purposes = find_purposes(g);
     for (group_id id = 0; id < collectives_group_count(c); id++) {
         const group_def *group = collectives_group(c, id);
         const uint32_t rings = collectives_ring_count(c, id);
+        if (!purposes[id]) continue;
         plan_group *known = NULL;
         for (uint32_t i = 0; i < g->out->groups.count && !known; i++) {
             plan_group *k = &g->out->groups.items[i];
-            if (k->members == group->count && k->rings == rings && strcmp(k->label, group->label) == 0)
+            if (k->members == group->count && k->rings == rings && strcmp(k->purpose, purposes[id]) == 0)
                 known = k;
         }
         if (!known) {
             known = array_push(&g->out->groups, g->a);
             *known = (plan_group){ .label = group->label,
-                                   .purpose = purpose_of(g->w, group),
+                                   .purpose = purposes[id],
                                    .members = group->count,
                                    .rings = rings,
                                    .from = vertex_text(g->a, g->w, group->members[0]),
@@ -88,8 +104,16 @@ static void gather_groups(gatherer *g)
 
 static sim_time tensor_ps(void *owner, const tensor_call *call)
 {
-    const gatherer *g = owner;
-    return (sim_time)(alone_s(g, g->groups.tensor, call->kind, call->bytes) * 1e12 + 0.5);
+    gatherer *g = owner;
+    if (g->memo_group != g->groups.tensor) g->memo.count = 0;
+    g->memo_group = g->groups.tensor;
+    for (uint32_t i = 0; i < g->memo.count; i++)
+        if (g->memo.items[i].kind == call->kind && g->memo.items[i].bytes == call->bytes)
+            return g->memo.items[i].time_ps;
+    const double seconds = alone_s(g, g->groups.tensor, call->kind, call->bytes);
+    const alone_memo known = { call->kind, call->bytes, (sim_time)(seconds * 1e12 + 0.5) };
+    *array_push(&g->memo, g->a) = known;
+    return known.time_ps;
 }
 
 static sim_time nothing_ps(void *owner, const tensor_call *call)
@@ -99,31 +123,63 @@ static sim_time nothing_ps(void *owner, const tensor_call *call)
     return 0;
 }
 
+// Of a micro-batch through all chunks, one way.
+static sim_time passes_ps(gatherer *g, pass_direction direction)
+{
+    const stage_costs *costs = g->w->costs.of_lane[g->lane];
+    sim_time sum_ps = 0;
+    for (uint32_t c = 0; c < g->w->stages.chunks; c++) {
+        const chunk_costs *chunk = costs->chunks[c];
+        const bool forward = direction == PASS_FORWARD;
+        sum_ps += pass_length_ps(chunk, forward ? &chunk->forward : &chunk->backward, tensor_ps, g);
+    }
+    return sum_ps;
+}
+
+// Of equal ones the first.
+static void find_slowest(gatherer *g)
+{
+    const world *w = g->w;
+    sim_time *longest_ps = arena_array(g->a, sim_time, w->stages.stages);
+    g->slowest = arena_array(g->a, lane_id, w->stages.stages);
+    for (lane_id l = 0; l < w->lanes.count; l++) {
+        const uint32_t stage = w->lanes.lanes[l].place.pipeline;
+        look_at_lane(g, l);
+        const sim_time here_ps = passes_ps(g, PASS_FORWARD) + passes_ps(g, PASS_BACKWARD);
+        if (here_ps <= longest_ps[stage]) continue;
+        longest_ps[stage] = here_ps;
+        g->slowest[stage] = l;
+    }
+}
+
 static void gather_stage(gatherer *g, uint32_t stage)
 {
     const world *w = g->w;
     plan_stage *s = &g->out->stages[stage];
     look_at(g, stage);
+    const lane_def *lane = &w->lanes.lanes[g->lane];
     const memory_settings memory = scenario_memory_settings(w->scenario, &w->stages, stage);
     const stage_costs *costs = w->costs.of_lane[g->lane];
-    *s = (plan_stage){ .layers = stage_layers(&w->stages, stage),
+    *s = (plan_stage){ .gpu = vertex_text(g->a, w, w->vertex_of_rank[lane_rank(&w->lanes, g->lane, 0)]),
+                       .clock_ratio = lane->clock_ratio,
+                       .memory_ratio = lane->memory_ratio,
+                       .forward_s = units_s_from_ps(passes_ps(g, PASS_FORWARD)),
+                       .backward_s = units_s_from_ps(passes_ps(g, PASS_BACKWARD)),
+                       .layers = stage_layers(&w->stages, stage),
                        .in_flight = schedule_peak_in_flight(&w->schedule, stage),
                        .has_embedding = memory.has_embedding,
                        .has_head = memory.has_head,
                        .parameters = memory_parameters_here(&w->scenario->model, &memory),
                        .memory_bytes = w->memory.of_stage[stage].total_bytes };
-    for (uint32_t c = 0; c < w->stages.chunks; c++) {
-        const chunk_costs *chunk = costs->chunks[c];
-        s->forward_s += units_s_from_ps(pass_length_ps(chunk, &chunk->forward, tensor_ps, g));
-        s->backward_s += units_s_from_ps(pass_length_ps(chunk, &chunk->backward, tensor_ps, g));
-        s->flop += chunk->flop;
-    }
+    for (uint32_t c = 0; c < w->stages.chunks; c++)
+        s->flop += costs->chunks[c]->flop;
 }
 
 static void gather_stages(gatherer *g)
 {
     const uint32_t stages = g->w->stages.stages;
     plan_stage *all = g->out->stages = arena_array(g->a, plan_stage, stages);
+    find_slowest(g);
     for (uint32_t stage = 0; stage < stages; stage++) {
         gather_stage(g, stage);
         if (plan_stage_s(&all[stage]) > plan_stage_s(&all[g->out->slowest])) g->out->slowest = stage;
@@ -358,7 +414,7 @@ static void gather_kernels(gatherer *g)
 plan_facts plan_facts_of(arena *a, const world *w, uint32_t stage)
 {
     plan_facts out = { .world = w };
-    gatherer g = { .a = a, .w = w, .out = &out };
+    gatherer g = { .a = a, .w = w, .out = &out, .memo_group = NO_ID };
     gather_groups(&g);
     gather_stages(&g);
     out.stage = stage == PLAN_SLOWEST ? out.slowest : stage;

@@ -33,9 +33,12 @@ static void print_stages(json_writer *j, const plan_facts *f)
         json_number(j, "forward_s", s->forward_s);
         json_number(j, "backward_s", s->backward_s);
         json_number(j, "flop", s->flop);
+        json_text(j, "gpu", s->gpu);
+        json_number(j, "clock_ratio", s->clock_ratio);
+        json_number(j, "memory_ratio", s->memory_ratio);
         json_count(j, "forwards_in_flight", s->in_flight);
         json_count(j, "memory_bytes", s->memory_bytes);
-        json_number(j, "share_of_slowest", plan_stage_s(s) / plan_stage_s(&f->stages[f->slowest]));
+        json_number(j, "of_slowest_ratio", plan_stage_s(s) / plan_stage_s(&f->stages[f->slowest]));
         json_close(j);
     }
     json_close(j);
@@ -48,7 +51,7 @@ static void print_passes(json_writer *j, const plan_facts *f)
         const plan_pass *p = &f->passes[i];
         json_object(j, p->name);
         json_number(j, "time_s", p->time_s);
-        json_integer(j, "recompute_ps", p->work.recompute_ps);
+        json_number(j, "recompute_s", units_s_from_ps(p->work.recompute_ps));
         json_number(j, "launch_s", p->launch_s);
         json_number(j, "flop", p->work.flop);
         json_number(j, "bytes", p->work.bytes);
@@ -103,9 +106,9 @@ static void print_kernels(json_writer *j, const plan_facts *f)
         json_count(j, "n", k->shape.n);
         json_count(j, "k", k->shape.k);
         json_count(j, "calls", f->kernels.items[i].calls);
-        json_integer(j, "time_ps", k->cost.time_ps);
+        json_number(j, "time_s", units_s_from_ps(k->cost.time_ps));
         json_text(j, "bound", kernel_bound_words[k->cost.bound]);
-        json_number(j, "efficiency", k->cost.efficiency);
+        json_number(j, "efficiency_ratio", k->cost.efficiency);
         json_close(j);
     }
     json_close(j);
@@ -131,7 +134,7 @@ void plan_print_json(arena *a, const plan_facts *f)
     json_text(&j, "scenario", w->scenario->file);
     json_text(&j, "job", answer_job(a, w->scenario));
     json_text(&j, "plan", answer_plan(a, w->scenario));
-    answer_warnings_json(&j, a, w->scenario);
+    answer_warnings_json(&j, a, w);
     print_lanes(&j, a, w);
     print_groups(&j, f);
     print_stages(&j, f);

@@ -257,6 +257,11 @@ static bool compare_columns(void *owner, const fold_edges *columns)
 
 // ---- groups
 
+static bool is_healthy(const fold_question *q, rank_id rank)
+{
+    return q->health.clock_ratio[rank] == 1.0 && q->health.memory_ratio[rank] == 1.0;
+}
+
 static bool check_group(fold_proof *p, uint32_t data, uint32_t pipeline)
 {
     const fold_question *q = p->question;
@@ -268,7 +273,7 @@ static bool check_group(fold_proof *p, uint32_t data, uint32_t pipeline)
             return stop(p, FOLD_GROUP_LEAVES_NODE, rank, NO_ID);
         if (q->health.clock_ratio[rank] != q->health.clock_ratio[first] ||
             q->health.memory_ratio[rank] != q->health.memory_ratio[first])
-            return stop(p, FOLD_GROUP_DIFFERS_IN_HEALTH, rank, NO_ID);
+            return stop(p, FOLD_GROUP_DIFFERS_IN_HEALTH, is_healthy(q, rank) ? first : rank, NO_ID);
     }
     return true;
 }
