@@ -89,14 +89,15 @@ static void add_causes(arena *a, const summary_input *in, summary_array *out)
           BLAME_LAUNCH },
         { "bubble_share", "GPU time spent waiting for another stage to hand over", BLAME_BUBBLE,
           BLAME_BUBBLE },
-        { "pp_wait_share", "GPU time spent waiting for messages between stages on their way", BLAME_PP_WAIT,
-          BLAME_PP_WAIT },
+        { "pp_wait_share", "GPU time spent waiting for messages and collectives between stages on their way",
+          BLAME_PP_WAIT, BLAME_PP_WAIT },
         { "peer_share", "GPU time spent waiting for others of a group to arrive", BLAME_PEER, BLAME_PEER },
         { "exposed_tp_share", "GPU time spent waiting for tensor-parallel collectives that all had joined",
           BLAME_EXPOSED_TP, BLAME_EXPOSED_TP },
         { "exposed_dp_share", "GPU time spent waiting for data-parallel collectives that all had joined",
           BLAME_EXPOSED_DP, BLAME_EXPOSED_DP },
-        { "exposed_communication_share", "GPU time spent waiting for collectives that all had joined",
+        { "exposed_communication_share",
+          "GPU time spent waiting for communication that all had joined, also between stages",
           BLAME_EXPOSED_TP, BLAME_EXPOSED_CP },
     };
     for (uint32_t i = 0; i < ARRAY_COUNT(shares); i++)
@@ -131,18 +132,18 @@ static void add_ideal_bubble(arena *a, const schedule_def *d, summary_array *out
     add(a, out, "bubble_ideal_of_step", UNIT_NONE, "1", more / (passes + more), of_step);
 }
 
-// In millionths, for which of the links carries a byte more may hang on how ranks are folded.
+// Which of the links carries a byte more may hang on how ranks are folded.
 static void add_hottest_link(arena *a, const summary_input *in, summary_array *out)
 {
     const char *explanation = "bytes of the link that was used most / what it can carry in that time";
     busy_link_array links = { 0 };
     breakdown_links(a, in, &links);
     if (links.count)
-        add(a, out, "hottest_link_busy_share", UNIT_NONE, "1", round(links.items[0].busy_share * 1e6) / 1e6,
-            explanation);
+        add(a, out, "hottest_link_busy_share", UNIT_NONE, "1", links.items[0].busy_share, explanation);
     else
         add_unknown(a, out, "hottest_link_busy_share", UNIT_NONE, "1", "no link carried anything",
                     explanation);
+    out->items[out->count - 1].is_fact = true;
 }
 
 void summary_build(arena *a, const summary_input *in, summary_array *out)
@@ -182,7 +183,7 @@ void summary_digest(const summary_array *s, sim *engine)
     for (uint32_t i = 0; i < s->count; i++) {
         const summary_value *v = &s->items[i];
         uint64_t bits = 0;
-        if (!v->known) continue;
+        if (!v->known || v->is_fact) continue;
         memcpy(&bits, &v->value, sizeof(bits));
         const uint64_t words[] = { sim_digest_text(v->metric), bits };
         sim_digest_add(engine, DIGEST_SUMMARY, words, ARRAY_COUNT(words), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/summary.h: the numbers a run answers with: definitions and units in one place. A value that is not known is NULL
-// with a reason, never 0. Every known value is part of the digest.
+// with a reason, never 0. Every known value is part of the digest but for marked facts, which are told only.
 #pragma once
 #include "models/world.h"
 #include "sim/stats.h"
@@ -13,6 +13,7 @@ typedef struct summary_value {
     double value;
     const char *reason; // why it is not known; NULL when known
     const char *explanation;
+    bool is_fact; // not a result: equal runs may differ in it, such as a folded and an unfolded one in a byte
 } summary_value;
 ARRAY_OF(summary_value, summary_array);
 

@@ -150,6 +150,8 @@ static void a_pipeline_has_an_ideal_bubble(void **state)
     assert_value(&b, "step_without_bubble", 0.004 * 23.4 / 24, "s");
     assert_value(&b, "step_without_exposed_tp", 0.004 * 23.9 / 24, "s");
     assert_value(&b, "hottest_link_busy_share", 0.4375, "1");
+    assert_true(summary_find(&b.out, "hottest_link_busy_share")->is_fact);
+    assert_false(summary_find(&b.out, "bubble_share")->is_fact);
     destroy(&b);
 }
 
@@ -195,7 +197,7 @@ static uint64_t digest_of(const summary_array *s)
     return digest;
 }
 
-// Every known value counts, to the last bit; order and what is not known do not.
+// Every known value counts, to the last bit; order, what is not known, and facts that are no results do not.
 static void the_digest_is_of_values(void **state)
 {
     (void)state;
@@ -207,6 +209,8 @@ static void the_digest_is_of_values(void **state)
     assert_true(digest_of(&(summary_array){ .items = values, .count = 1 }) != want);
     summary_value turned[] = { values[1], values[0] };
     assert_true(digest_of(&(summary_array){ .items = turned, .count = 2 }) == want);
+    values[2] = (summary_value){ .metric = "c", .known = true, .value = 0.7, .is_fact = true };
+    assert_true(digest_of(&(summary_array){ .items = values, .count = 3 }) == want);
     values[1].value = nextafter(0.3, 1.0);
     assert_true(digest_of(&(summary_array){ .items = values, .count = 3 }) != want);
     values[1].value = 0.1;
