@@ -75,6 +75,7 @@ const char *answer_fold(arena *a, const world *w)
     if (w->folded)
         return arena_format(a, "each lane stands for the %u ranks of a tensor-parallel group",
                             w->lanes.sizes.tensor);
+    if (o->rank == NO_ID) return arena_format(a, "not folded: %s", fold_obstacle_words[o->kind]);
     if (o->link == NO_ID)
         topology_vertex_name(w->fabric, w->vertex_of_rank[o->rank], where, sizeof(where));
     else

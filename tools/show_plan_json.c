@@ -122,7 +122,10 @@ static void print_lanes(json_writer *j, arena *a, const world *w)
     json_count(j, "lanes", w->lanes.count);
     json_bool(j, "folded", w->folded);
     json_text(j, "obstacle", is_apart ? fold_obstacle_words[w->obstacle.kind] : NULL);
-    if (is_apart) json_count(j, "obstacle_rank", w->obstacle.rank);
+    if (is_apart && w->obstacle.rank != NO_ID)
+        json_count(j, "obstacle_rank", w->obstacle.rank);
+    else if (is_apart)
+        json_null(j, "obstacle_rank");
     json_count(j, "micro_batches", scenario_micro_batches(w->scenario));
 }
 
