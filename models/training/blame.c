@@ -24,7 +24,8 @@ typedef struct lane_account {
     uint32_t idle_limit; // of their number, before it is tried to drop some
 } lane_account;
 
-enum { IDLE_LIMIT = 4096 };
+// Of the intervals of all lanes together, in 64 MiB, and of each lane, if that many are to be kept.
+enum { IDLE_ALL = (64 << 20) / sizeof(idle_interval), IDLE_LEAST = 64, IDLE_MOST = 4096 };
 
 struct blame {
     arena *arena;
@@ -32,6 +33,9 @@ struct blame {
     const uint32_t *multiplicity;
     sim_time start;
     lane_account *accounts;
+    uint32_t idle_limit;     // of a lane
+    sim_time oldest;         // all lanes are accounted for at least until then
+    uint32_t oldest_charges; // since that was found out
     uint32_t parts;
     unsigned __int128 *caused_by_part; // part x BLAME_CAUSES + cause
 };
@@ -48,6 +52,8 @@ blame *blame_create(arena *a, uint32_t lanes, const uint32_t *multiplicity)
     b->lanes = lanes;
     b->multiplicity = multiplicity;
     b->accounts = arena_array(a, lane_account, lanes);
+    const uint32_t share = IDLE_ALL / (lanes > 0 ? lanes : 1);
+    b->idle_limit = share < IDLE_LEAST ? IDLE_LEAST : share > IDLE_MOST ? IDLE_MOST : share;
     return b;
 }
 
@@ -59,7 +65,8 @@ void blame_set_parts(blame *b, uint32_t parts)
 
 void blame_start_step(blame *b, sim_time now)
 {
-    b->start = now;
+    b->start = b->oldest = now;
+    b->oldest_charges = 0;
     if (b->parts) memset(b->caused_by_part, 0, (size_t)b->parts * BLAME_CAUSES * sizeof *b->caused_by_part);
     for (lane_id l = 0; l < b->lanes; l++) {
         lane_account *account = &b->accounts[l];
@@ -67,7 +74,7 @@ void blame_start_step(blame *b, sim_time now)
         memset(account->spent, 0, sizeof(account->spent));
         account->bubble = account->peer = 0;
         array_clear(&account->idle);
-        account->idle_limit = IDLE_LIMIT;
+        account->idle_limit = b->idle_limit;
     }
 }
 
@@ -88,17 +95,26 @@ void blame_work(blame *b, lane_id lane, sim_time end, const sim_time parts[BLAME
     account->busy_until = end;
 }
 
+// A look at all lanes for as many charges, so that it costs nothing that counts.
+static sim_time oldest_of(blame *b)
+{
+    if (b->oldest_charges < b->lanes) return b->oldest;
+    b->oldest = SIM_TIME_MAX;
+    for (lane_id l = 0; l < b->lanes; l++)
+        if (b->accounts[l].busy_until < b->oldest) b->oldest = b->accounts[l].busy_until;
+    b->oldest_charges = 0;
+    return b->oldest;
+}
+
 // Whoever still waits asks about times after its own last work, so what ended before all of those is dropped.
 static void drop_old(blame *b, lane_account *account)
 {
-    sim_time oldest = SIM_TIME_MAX;
+    const sim_time oldest = oldest_of(b);
     uint32_t kept = 0;
-    for (lane_id l = 0; l < b->lanes; l++)
-        if (b->accounts[l].busy_until < oldest) oldest = b->accounts[l].busy_until;
     for (uint32_t i = 0; i < account->idle.count; i++)
         if (account->idle.items[i].end > oldest) account->idle.items[kept++] = account->idle.items[i];
     account->idle.count = kept;
-    account->idle_limit = 2 * kept > IDLE_LIMIT ? 2 * kept : IDLE_LIMIT;
+    account->idle_limit = 2 * kept > b->idle_limit ? 2 * kept : b->idle_limit;
 }
 
 static unsigned __int128 *caused(const blame *b, uint32_t culprit, blame_cause cause)
@@ -116,6 +132,7 @@ static sim_time charge(blame *b, lane_id lane, sim_time end, blame_cause cause, 
     if (length <= 0) return 0;
     account->spent[cause] += length;
     if (culprit != NO_ID) *caused(b, culprit, cause) += (unsigned __int128)length * b->multiplicity[lane];
+    b->oldest_charges++;
     if (account->idle.count >= account->idle_limit) drop_old(b, account);
     *array_push(&account->idle, b->arena) = (idle_interval){
         .start = account->busy_until, .end = end, .known = known, .culprit = culprit, .cause = (uint8_t)cause
@@ -160,7 +177,9 @@ static void charge_along(blame *b, lane_id lane, sim_time end, lane_id peer, bla
         const blame_cause cause = inherits ? (blame_cause)interval.cause : own;
         if (interval.start >= end || interval.known >= now) break;
         charge(b, lane, interval.start < end ? interval.start : end, own, peer, now);
-        charge(b, lane, interval.end < end ? interval.end : end, cause, interval.culprit, now);
+        // The peer may have waited for this lane: nobody keeps itself waiting.
+        const uint32_t culprit = interval.culprit == lane ? NO_ID : interval.culprit;
+        charge(b, lane, interval.end < end ? interval.end : end, cause, culprit, now);
     }
     charge(b, lane, end, own, peer, now);
 }

@@ -2,10 +2,12 @@
 // models/training/blame.h: where the GPU time of a step went. The time of each lane is cut without gap or overlap into
 // compute (by kind) and idle intervals, and each idle interval is charged by the event that ended it:
 //     waiting for a pipeline message: until it was handed to the network, bubble; from then on, PP wait
-//     waiting for a collective: until the arrival of its last participant, wait for peer, charged on along that peer's own
-//     idle causes in that time; from then on, exposed communication of that group
+//     waiting for a collective: until the arrival of its last participant, wait for peer, or bubble where that one is of
+//     another stage, charged on along its own idle causes in that time; from then on, exposed communication of that group, of
+//     groups of several stages PP wait
 //     waiting for the end of the step: for the lane that ended last, likewise
-// Waiting for the host to launch lies between the kernels of one piece of work: it is counted there and charged to nobody else.
+// Waiting for the host to launch between the kernels of one piece of work is counted with the work; the host's restart behind
+// a blocking exchange is an idle interval of its own. Both are charged to launch, and to nobody else.
 // Beside its cause an idle interval has a culprit: the lane that was waited for, or whom that lane itself waited for in that
 // time, so that one slow GPU shows as the culprit of all whom it keeps waiting, however far away. A part that is no lane, such
 // as a slow link, can be a culprit too, of communication that it slows down, and then of whoever waits for those.
@@ -24,7 +26,7 @@ typedef enum blame_cause {
     BLAME_LAUNCH, // from here on idle: waiting for the host to launch
     BLAME_BUBBLE,
     BLAME_PP_WAIT,
-    BLAME_PEER, // wait for a peer that was computing
+    BLAME_PEER, // wait for a peer of the same stage that was computing
     BLAME_EXPOSED_TP,
     BLAME_EXPOSED_DP,
     BLAME_EXPOSED_EP,

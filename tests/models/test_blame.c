@@ -156,6 +156,43 @@ static void culprits_are_handed_on(void **state)
     arena_destroy(a);
 }
 
+// Lane 1 is idle from 0 to 60 for lane 0, then works until 100. Lane 0 is idle from 20 to 100 for lane 1: until 60 that one was
+// idle for lane 0 itself, of which nobody is the culprit.
+static void nobody_is_the_culprit_of_its_own_waiting(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 2, ones);
+    blame_start_step(b, 0);
+    work(b, 0, 20, BLAME_FORWARD);
+    blame_idle_for_peer(b, 1, 60, 0, BLAME_PEER, 60);
+    work(b, 1, 100, BLAME_FORWARD);
+    blame_idle_for_peer(b, 0, 100, 1, BLAME_PEER, 100);
+    assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 20, [BLAME_PEER] = 80 });
+    assert_caused(b, 0, 60, 0);
+    assert_caused(b, 1, 40, 0);
+    arena_destroy(a);
+}
+
+// 16,384 lanes have room for 128 intervals each, 32 bytes every one; an array that has grown to that leaves as much behind.
+static void many_lanes_do_not_keep_much(void **state)
+{
+    (void)state;
+    enum { LANES = 16384, ROUNDS = 300 };
+    arena *a = arena_create("test");
+    uint32_t *multiplicity = arena_array(a, uint32_t, LANES);
+    for (lane_id l = 0; l < LANES; l++)
+        multiplicity[l] = 1;
+    blame *b = blame_create(a, LANES, multiplicity);
+    blame_start_step(b, 0);
+    for (sim_time round = 0; round < ROUNDS; round++)
+        for (lane_id l = 0; l < LANES; l++)
+            blame_idle(b, l, (round + 1) * 1009, BLAME_DATA, round * 1009);
+    blame_end_step(b, ROUNDS * 1009);
+    assert_true(arena_high_water_bytes(a) < (size_t)2 * (64 << 20) + (16 << 20));
+    arena_destroy(a);
+}
+
 // Lane 1 of another stage works 0-50, waits for lane 2 50-80, for a message 80-90, works 90-120: all of that is a bubble to
 // lane 0, caused by lane 1, but for 50-80 by lane 2, and 80-90 by nobody.
 static void waiting_for_another_stage_is_bubble(void **state)
@@ -260,6 +297,8 @@ int main(void)
         cmocka_unit_test(only_the_common_time_is_charged_on),
         cmocka_unit_test(charges_of_one_instant_do_not_see_each_other),
         cmocka_unit_test(a_lane_cannot_wait_for_itself),
+        cmocka_unit_test(nobody_is_the_culprit_of_its_own_waiting),
+        cmocka_unit_test(many_lanes_do_not_keep_much),
         cmocka_unit_test(culprits_are_handed_on),
         cmocka_unit_test(parts_are_culprits_and_handed_on),
         cmocka_unit_test(waiting_for_another_stage_is_bubble),
