@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/training/in_flight.h"
+#include "models/training/program.h"
 #include "sim/check.h"
 
-// Activations and gradients on their way at once. A stage that computes and sends in turn sends one while it receives one.
-// Beside the passes there may be one each way, and both ways at once, on every side of the stage (Megatron-LM keeps a buffer
-// for each: p2p_communication.py).
+// Activations and gradients on their way at once. A stage that computes and sends in turn holds those of one exchange. Beside
+// the passes there may be one each way, and both ways at once, on every side of the stage (Megatron-LM keeps a buffer for
+// each: p2p_communication.py).
 static uint32_t messages(const schedule *s, uint32_t stage, bool overlap)
 {
     const uint32_t stages = s->def.stages, both_ways = 2;
     if (stages == 1) return 0;
-    if (!overlap) return both_ways;
+    if (!overlap) return program_moves_at_once(s, stage);
     const bool has_before = stage > 0 || s->def.chunks > 1;
     const bool has_behind = stage + 1 < stages || s->def.chunks > 1;
     return both_ways * (has_before + has_behind);

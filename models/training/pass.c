@@ -330,7 +330,6 @@ bool pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_sett
     out->norm_elements = norm_elements_of(m, &settings->memory);
     out->flop = flop_of(&b, &out->forward) + flop_of(&b, &out->backward);
     out->works = b.works.items;
-    out->work_count = b.works.count;
     out->tensor_calls = b.calls.items;
     out->tensor_call_count = b.calls.count;
     out->kernels = b.uses.items;

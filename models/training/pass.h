@@ -60,7 +60,7 @@ typedef struct chunk_costs {
     double clock_ratio, memory_ratio;
     work *works;
     tensor_call *tensor_calls;
-    uint32_t work_count, tensor_call_count;
+    uint32_t tensor_call_count;
     pass_plan forward, backward;
     pass_plan first_forward;  // ITEM_BUCKET before the work that needs it, the last bucket first
     pass_plan last_backward;  // ITEM_BUCKET behind the work that completes it, bucket 0 first

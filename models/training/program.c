@@ -57,7 +57,6 @@ static void add_gather(builder *b, const gradient_bucket *bucket)
 // In the order in which forward passes need them.
 static void add_first_gathers(builder *b)
 {
-    b->out->gathers_first = true;
     b->out->gathers = arena_array(b->a, uint32_t, b->schedule->def.chunks);
     for (uint32_t c = 0; c < b->schedule->def.chunks; c++) {
         for (uint32_t i = b->chunks[c]->bucket_count; i-- > 0;)
@@ -135,11 +134,16 @@ static bool add_sending(builder *b, schedule_pass pass)
     return true;
 }
 
-static bool add_receiving(builder *b, schedule_pass pass)
+static bool receives(const builder *b, schedule_pass pass)
 {
     uint32_t stage;
     schedule_pass needed;
-    if (!schedule_needs(b->schedule, b->stage, pass, &stage, &needed) || stage == b->stage) return false;
+    return schedule_needs(b->schedule, b->stage, pass, &stage, &needed) && stage != b->stage;
+}
+
+static bool add_receiving(builder *b, schedule_pass pass)
+{
+    if (!receives(b, pass)) return false;
     add_move(b, false, pass);
     return true;
 }
@@ -182,6 +186,26 @@ static void add_exchange(builder *b, uint32_t before, uint32_t first, uint32_t e
     add_join_shares(b, received);
 }
 
+uint32_t program_moves_at_once(const schedule *s, uint32_t stage)
+{
+    const builder b = { .stage = stage, .schedule = s };
+    schedule_pass needing;
+    uint32_t before = 0, first = 0, most = 0;
+    for (bool more = true; more;) {
+        const uint32_t end = first < s->pass_count ? run_end(&b, first) : first;
+        uint32_t moves = 0;
+        for (uint32_t i = before; i < first; i++)
+            moves += follower(&b, schedule_pass_at(s, stage, i), &needing);
+        for (uint32_t i = first; i < end; i++)
+            moves += receives(&b, schedule_pass_at(s, stage, i));
+        if (moves > most) most = moves;
+        more = first < s->pass_count;
+        before = first;
+        first = end;
+    }
+    return most;
+}
+
 // ---- passes
 
 typedef struct pass_counts { // by chunk: passes still to come, to know the last one
@@ -198,7 +222,7 @@ static void add_pass(builder *b, pass_counts *counts, schedule_pass pass)
     op->chunk = pass.chunk;
     op->micro_batch = pass.micro_batch;
     if (forward) {
-        op->marked = b->out->gathers_first && !counts->begun[pass.chunk];
+        op->marked = b->out->gathers && !counts->begun[pass.chunk];
         counts->begun[pass.chunk] = true;
         return;
     }

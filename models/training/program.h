@@ -81,9 +81,8 @@ typedef struct program {
     tensor_call_array tensor_calls;
     // By chunk: the data call of its bucket 0. Bucket i is reduced by call reductions[chunk] + i. gathers, at the beginning of
     // a step only: gathered by gathers[chunk] - i, for the first forward needs the last bucket first. Of 3 buckets with the
-    // calls 4, 5 and 6, call 4 gathers bucket 2, and gathers[chunk] is 6.
+    // calls 4, 5 and 6, call 4 gathers bucket 2, and gathers[chunk] is 6. NULL: there are none.
     uint32_t *reductions, *gathers;
-    bool gathers_first;     // gathers are waited for by the first forwards, at gathers[chunk] - bucket
     uint64_t message_bytes; // of each message and rank
     uint64_t table_bytes;   // OP_TABLE
 } program;
@@ -104,4 +103,6 @@ typedef struct program_settings {
 // chunks: the costs of the stage's chunks; only what does not depend on a GPU's health is looked at.
 void program_build(arena *a, uint32_t stage, const chunk_costs *const *chunks,
                    const program_settings *settings, program *out);
+// Without overlap: the most messages that one exchange of the stage sends and receives.
+uint32_t program_moves_at_once(const schedule *s, uint32_t stage);
 uint32_t program_messages(const schedule_def *def); // numbers of messages: 2 chunks x micro-batches

@@ -183,7 +183,6 @@ stage_table stages_build(arena *a, const stages_def *def)
         const uint32_t layers = layers_of(def, index);
         t.items[stage * def->chunks + chunk] = (stage_chunk){
             .layers = layers,
-            .first_layer = first,
             .has_embedding = index == 0,
             .has_head = index + 1 == count,
         };

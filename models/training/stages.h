@@ -27,7 +27,7 @@ typedef struct stages_def {
 } stages_def;
 
 typedef struct stage_chunk {
-    uint32_t layers, first_layer;
+    uint32_t layers;
     bool has_embedding, has_head;
 } stage_chunk;
 

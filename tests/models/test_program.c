@@ -358,11 +358,10 @@ static void chunks_have_their_calls(void **state)
     program p = build(a, &def, 1, &s);
     assert_int_equal(p.reductions[1], 0);
     assert_int_equal(p.reductions[0], 1);
-    assert_false(p.gathers_first);
+    assert_null(p.gathers);
     s.sharding = SHARDING_ZERO_1;
     s.overlap_parameters = true;
     p = build(a, &def, 1, &s);
-    assert_true(p.gathers_first);
     assert_int_equal(p.gathers[0], 1); // bucket 1 of chunk a is call 0, its bucket 0 call 1
     assert_int_equal(p.gathers[1], 2);
     assert_int_equal(p.reductions[1], 3);

@@ -152,13 +152,13 @@ static inline void play_add_item(pass_plan *out, pass_item_kind kind, uint32_t i
 }
 
 static inline void play_add_pass(chunk_costs *c, const play_piece *pieces, uint32_t count, pass_plan *plain,
-                                 pass_plan *marked, bool backward)
+                                 pass_plan *marked, bool backward, uint32_t *works)
 {
     for (uint32_t i = 0; i < count; i++) {
         const play_piece *piece = &pieces[i];
         const pass_item_kind kind = (pass_item_kind)piece->kind;
         uint32_t index = 0;
-        if (kind == ITEM_WORK) c->works[index = c->work_count++] = piece->work;
+        if (kind == ITEM_WORK) c->works[index = (*works)++] = piece->work;
         if (kind == ITEM_TENSOR) c->tensor_calls[index = c->tensor_call_count++] = piece->call;
         if (kind == ITEM_BUCKET && backward) c->buckets[c->bucket_count].elements = piece->elements;
         if (kind == ITEM_BUCKET) index = backward ? c->bucket_count++ : piece->bucket;
@@ -170,6 +170,7 @@ static inline void play_add_pass(chunk_costs *c, const play_piece *pieces, uint3
 static inline const chunk_costs *play_costs(arena *a, const play_chunk *chunk)
 {
     chunk_costs *c = arena_new(a, chunk_costs);
+    uint32_t works = 0;
     c->works = arena_array(a, work, 2 * PLAY_PIECES);
     c->tensor_calls = arena_array(a, tensor_call, 2 * PLAY_PIECES);
     c->buckets = arena_array(a, gradient_bucket, PLAY_PIECES);
@@ -177,8 +178,8 @@ static inline const chunk_costs *play_costs(arena *a, const play_chunk *chunk)
     pass_plan *const plans[] = { &c->forward, &c->first_forward, &c->backward, &c->last_backward };
     for (size_t i = 0; i < ARRAY_COUNT(plans); i++)
         plans[i]->items = arena_array(a, pass_item, PLAY_PIECES);
-    play_add_pass(c, chunk->forward, chunk->forward_count, &c->forward, &c->first_forward, false);
-    play_add_pass(c, chunk->backward, chunk->backward_count, &c->backward, &c->last_backward, true);
+    play_add_pass(c, chunk->forward, chunk->forward_count, &c->forward, &c->first_forward, false, &works);
+    play_add_pass(c, chunk->backward, chunk->backward_count, &c->backward, &c->last_backward, true, &works);
     return c;
 }
 
@@ -271,12 +272,9 @@ static inline void play_lanes(arena *a, const topology *fabric, const play_optio
         vertices[r] = topology_gpu_vertex(fabric, gpu_of_rank[r]);
     }
     const gpu_health health = { healthy, healthy };
-    const fold_question question = { .fabric = fabric,
-                                     .sizes = o->sizes,
-                                     .gpu_of_rank = gpu_of_rank,
-                                     .health = health,
-                                     .data_groups_talk = o->sizes.data > 1,
-                                     .pipeline_talks = o->sizes.pipeline > 1 };
+    const fold_question question = {
+        .fabric = fabric, .sizes = o->sizes, .gpu_of_rank = gpu_of_rank, .health = health
+    };
     out->was_folded = o->fold && fold_is_exact(a, &question, NULL);
     out->was_alone = o->alone && out->was_folded && fold_tensor_is_alone(a, &question);
     lanes_build(a, o->sizes, out->was_folded, health, &out->table);
@@ -324,7 +322,7 @@ static inline void play_run(const play_options *o, sim *s, network *n, step_play
     if (!step_player_is_finished(p) && !o->limit) fail_msg("nothing moves: %s", out->waiting);
     assert_int_equal(step_player_steps_done(p), out->steps);
     network_verify(n);
-    out->network_bytes = network_counters_of(n).bytes_received;
+    out->network_bytes = (uint64_t)network_counters_of(n).bytes_received;
     out->digest = sim_digest(s);
     if (o->limit) return;
     assert_int_equal(collectives_open_count(step_player_collectives(p)), 0);

@@ -79,7 +79,6 @@ static inline const topology *stage_play_fabric(arena *a, const stage_play *p)
 static inline const chunk_costs *stage_play_chunk(arena *a, const sim_time lengths[2])
 {
     chunk_costs *c = arena_new(a, chunk_costs);
-    c->work_count = 2;
     c->works = arena_array(a, work, 2);
     pass_plan *const passes[] = { &c->forward, &c->backward };
     for (uint32_t i = 0; i < 2; i++) {
