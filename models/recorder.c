@@ -303,6 +303,11 @@ void recorder_write_summary(tables *t, trace_opt_int job, const summary_array *s
     }
 }
 
+sim_time recorder_too_long_step_ps(const recorder *r)
+{
+    return r->too_long_step_ps;
+}
+
 summary_input recorder_totals(const recorder *r)
 {
     return (summary_input){

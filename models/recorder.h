@@ -22,6 +22,8 @@ part_bases recorder_write_parts(tables *t, const topology *fabric, const cluster
 void recorder_write_env(tables *t, const char *arguments);
 // Asked after every step; false stops the run.
 void recorder_on_step(recorder *r, bool (*after_step)(void *owner), void *owner);
+// The length of a step whose GPU time is more than a row can tell, which stopped the run; 0: there is none.
+sim_time recorder_too_long_step_ps(const recorder *r);
 summary_input recorder_totals(const recorder *r);
 // Rows that a run of this scenario would write at each level.
 trace_estimate recorder_estimate(const world *w);

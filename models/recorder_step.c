@@ -7,6 +7,7 @@
 static void write_cause(recorder *r, const step_end *end, trace_opt_int lane, int cause, trace_opt_int part,
                         unsigned __int128 time, unsigned __int128 total)
 {
+    SIM_ASSERT(time <= INT64_MAX); // not more than total, of which recorder_end_step() has seen to it
     tables_write_blame(r->tables, &(row_blame){ .step = end->step,
                                                 .lane_id = lane,
                                                 .cause_id = tables_name(r->tables, blame_cause_words[cause]),
@@ -33,7 +34,7 @@ static unsigned __int128 write_culprits(recorder *r, const step_end *end, int ca
     }
     const link_id *slow = topology_degraded_links(w->fabric, &links);
     for (uint32_t i = 0; i < links; i++) {
-        time = step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
+        time = step_player_caused_by_link(w->player, i, (blame_cause)cause);
         if (!breakdown_names(true, time, total)) continue;
         write_cause(r, end, (trace_opt_int){ 0 }, cause, known_int(r->parts.first_link + slow[i]), time,
                     total);
@@ -136,14 +137,14 @@ static void add_culprits(recorder *r, const step_end *end)
 {
     const world *w = r->world;
     uint32_t links;
-    const link_id *slow = topology_degraded_links(w->fabric, &links);
+    topology_degraded_links(w->fabric, &links);
     for (lane_id l = 0; l < w->lanes.count; l++) {
         r->peer_by_lane[l] += blame_caused_by(end->accounts, l, BLAME_PEER);
         r->bubble_by_lane[l] += blame_caused_by(end->accounts, l, BLAME_BUBBLE);
     }
     for (uint32_t i = 0; i < links; i++)
         for (int cause = 0; cause < BLAME_CAUSES; cause++)
-            r->caused_by_link[i] += step_player_caused_by_link(w->player, slow[i], (blame_cause)cause);
+            r->caused_by_link[i] += step_player_caused_by_link(w->player, i, (blame_cause)cause);
 }
 
 // Adds the step to the sums over all; spent is that of this step. Returns the GPU time of the step.
@@ -177,6 +178,10 @@ bool recorder_end_step(void *recorder_, const step_end *end)
     stats_add(&r->step_s, units_s_from_ps(end->end_ps - end->start_ps));
     add_culprits(r, end);
     add_links(r, end);
+    if (tables_wants(r->tables, TABLE_BLAME) && total > INT64_MAX) {
+        r->too_long_step_ps = end->end_ps - end->start_ps;
+        return false;
+    }
     if (tables_wants(r->tables, TABLE_BLAME)) write_blame_of_all(r, end, spent, total);
     if (tables_wants(r->tables, TABLE_GPU_SAMPLE)) write_lanes(r, end);
     if (tables_wants(r->tables, TABLE_STEP)) write_step(r, end);

@@ -2,6 +2,7 @@
 #include "models/healthy.h"
 #include "models/network/fluid_network.h"
 #include "models/run_output.h"
+#include "models/world_clock.h"
 #include "sim/os.h"
 #include <inttypes.h>
 #include <setjmp.h>
@@ -22,7 +23,7 @@ typedef struct run_context {
     trace *trace; // NULL: no database
     double start_wall_s, start_cpu_s;
     bool has_started; // the clock
-    bool cancelled, failed;
+    bool clock_is_full, cancelled, failed;
     jmp_buf escape;
 } run_context;
 
@@ -144,6 +145,11 @@ static bool poll(void *owner)
 
 static bool after_step(void *owner)
 {
+    run_context *c = owner;
+    if (sim_now(c->world->sim) > WORLD_CLOCK_PS && !step_player_is_finished(c->world->player)) {
+        c->clock_is_full = true;
+        return false;
+    }
     return tell_progress(owner);
 }
 
@@ -157,6 +163,27 @@ static void check_conservation(const run_context *c)
     network_verify(c->world->network);
 }
 
+// Known only when the step has been played: the bound on its length is too far above it to be refused by before.
+static bool fail_too_long(run_context *c)
+{
+    const scenario *s = c->scenario;
+    char step[32];
+    units_format(UNIT_TIME, units_s_from_ps(recorder_too_long_step_ps(c->recorder)), step, sizeof(step));
+    sim_fail(c->error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->run.trace),
+             "a step of %s on %u GPUs is more GPU time than the 106 days that a row of the trace can tell",
+             step, s->plan.gpus);
+    return sim_hint(c->error, "trace: summary, or a run without an output");
+}
+
+static bool fail_clock_is_full(run_context *c)
+{
+    const scenario *s = c->scenario;
+    const uint32_t done = step_player_steps_done(c->world->player);
+    sim_fail(c->error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->run.steps),
+             "the clock of a step simulation has run for 53 days after %u of %u steps", done, s->run.steps);
+    return sim_hint(c->error, "steps: %u", done);
+}
+
 static bool play(run_context *c)
 {
     world *w = c->world;
@@ -167,6 +194,8 @@ static bool play(run_context *c)
     step_player_start(w->player);
     const sim_outcome outcome = sim_run(w->sim, SIM_TIME_MAX);
     c->result->steps_done = step_player_steps_done(w->player);
+    if (c->clock_is_full) return fail_clock_is_full(c);
+    if (recorder_too_long_step_ps(c->recorder) > 0) return fail_too_long(c);
     if (c->failed) return trace_error_of(c->trace, c->error);
     if (c->cancelled && c->result->steps_done < c->scenario->run.steps) {
         c->result->state = RUN_CANCELLED;

@@ -48,7 +48,8 @@ typedef struct blame_share {
 ARRAY_OF(blame_share, blame_share_array);
 
 typedef struct run_counters {
-    uint64_t events, collectives, messages, plan_hits, transfers, bytes_sent, trace_rows;
+    uint64_t events, collectives, messages, plan_hits, transfers, trace_rows;
+    unsigned __int128 bytes_sent;
     uint64_t collectives_alone; // of collectives: taken at the time that they need alone
     // Of the fluid engine: instants in which rates were worked out, flows that were looked at then. 0 for the others.
     uint64_t settles, flows_touched;

@@ -6,7 +6,8 @@
 #include "models/world_clock.h"
 #include "sim/words.h"
 
-// Each operation of a lane takes about 100 bytes: its row in the program, its message, its idle time.
+// Each operation of a lane takes up to 24 bytes, those of its message or data call: 1.2 GB. Its row of the program serves all
+// lanes of the stage, and idle time has a limit of its own (models/training/blame.c).
 #define WORLD_OPERATIONS_MAX 50000000
 
 // Each message of a plan takes about 80 bytes: itself (40), who waits for it (17), its state while it is played (9), and what
@@ -57,26 +58,36 @@ static fold_question fold_question_of(const world *w, parallel_sizes sizes)
                             .sizes = sizes,
                             .gpu_of_rank = w->gpu_of_rank,
                             .health = w->health,
-                            .data_groups_talk = sizes.data > 1,
-                            .pipeline_talks = sizes.pipeline > 1,
                             .messages = w->scenario->network.grain == GRAIN_MESSAGES,
                             .counts_together = w->scenario->network.bottleneck_count };
 }
 
-static void build_lanes(world *w, const world_options *options)
+static bool are_multiples(const tensor_call *calls, uint32_t count, uint64_t multiple)
 {
-    const scenario *s = w->scenario;
-    const parallel_sizes sizes = scenario_sizes(s);
-    const step_listener *listener = &options->listener;
-    const fold_question question = fold_question_of(w, sizes);
-    arena_mark_t mark = arena_mark(w->arena);
-    if (s->run.fold == FOLD_NODE && sizes.tensor > 1)
-        w->folded = fold_is_exact(w->arena, &question, &w->obstacle);
-    w->alone_tensor = w->folded && !options->play_tensor && !listener->on_span && !listener->on_collective &&
-                      !listener->on_transfer && network_is_steady(w->network) &&
-                      fold_tensor_is_alone(w->arena, &question);
-    arena_release(w->arena, mark);
-    lanes_build(w->arena, sizes, w->folded, w->health, &w->lanes);
+    for (uint32_t i = 0; i < count; i++)
+        if (calls[i].bytes % multiple != 0) return false;
+    return true;
+}
+
+// Of all tensor-parallel collectives, or folding is not exact (fold_tensor_multiple()).
+static bool calls_are_multiples(const world *w, uint64_t multiple)
+{
+    for (uint32_t i = 0; i < w->costs.chunk_count; i++) {
+        const chunk_costs *costs = &w->costs.chunks[i]->costs;
+        if (!are_multiples(costs->tensor_calls, costs->tensor_call_count, multiple)) return false;
+    }
+    for (uint32_t stage = 0; stage < w->stages.stages; stage++) {
+        const tensor_call_array *calls = &w->programs[stage].tensor_calls;
+        if (!are_multiples(calls->items, calls->count, multiple)) return false;
+    }
+    return true;
+}
+
+static bool build_lanes(world *w, bool folded, sim_error *error)
+{
+    w->folded = folded;
+    lanes_build(w->arena, scenario_sizes(w->scenario), folded, w->health, &w->lanes);
+    return world_build_costs(w->arena, w->scenario, w->gpu, &w->stages, &w->lanes, &w->costs, error);
 }
 
 // ---- programs
@@ -122,7 +133,7 @@ static bool check_operations(const world *w, sim_error *error)
 }
 
 // What a program depends on is the same in all states of health, so one of each stage serves all its lanes.
-static bool build_programs(world *w, sim_error *error)
+static void build_programs(world *w)
 {
     const program_settings settings = program_settings_of(w);
     w->programs = arena_array(w->arena, program, w->stages.stages);
@@ -131,6 +142,24 @@ static bool build_programs(world *w, sim_error *error)
         program *out = &w->programs[stage->stage];
         if (out->ops.count == 0) program_build(w->arena, stage->stage, stage->costs.chunks, &settings, out);
     }
+}
+
+static bool build_work(world *w, const world_options *options, sim_error *error)
+{
+    const scenario *s = w->scenario;
+    const parallel_sizes sizes = scenario_sizes(s);
+    const step_listener *listener = &options->listener;
+    const fold_question question = fold_question_of(w, sizes);
+    const bool wanted = s->run.fold == FOLD_NODE && sizes.tensor > 1;
+    if (!build_lanes(w, wanted && fold_is_exact(w->arena, &question, &w->obstacle), error)) return false;
+    build_programs(w);
+    const uint64_t multiple = w->folded ? fold_tensor_multiple(w->arena, &question) : 1;
+    if (!calls_are_multiples(w, multiple)) {
+        w->obstacle = (fold_obstacle){ .kind = FOLD_TENSOR_LOADS_UNEVENLY, .rank = 0, .link = NO_ID };
+        if (!build_lanes(w, false, error)) return false;
+    }
+    w->alone_tensor = w->folded && multiple == 1 && !options->play_tensor && !listener->on_span &&
+                      !listener->on_collective && !listener->on_transfer && network_is_steady(w->network);
     return check_operations(w, error);
 }
 
@@ -190,10 +219,8 @@ static bool build(world *w, const world_options *options, sim_error *error)
     w->sim = sim_create(w->arena, &clock);
     w->network = world_build_network(w->arena, s, w->sim, w->fabric);
     place_ranks(w);
-    build_lanes(w, options);
+    if (!build_work(w, options, error) || !world_check_clock(w, error)) return false;
     if (w->alone_tensor) w->alone = sim_create(w->arena, &clock);
-    if (!world_build_costs(w->arena, s, w->gpu, &w->stages, &w->lanes, &w->costs, error)) return false;
-    if (!build_programs(w, error) || !world_check_clock(w, error)) return false;
     build_player(w, &options->listener);
     return check_messages(w, error);
 }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A bound from above: all stages one after another, all collectives and messages one after another, each with the worst of
-// every term: the slowest protocol, the longest links, all of its bytes over the slowest of them. In floating point, because
-// what the clock cannot hold overflows integers too.
+// every term: the slowest protocol, the longest links, all of its bytes at the least share of a link that is left to it while
+// all others talk too (world_shares.h). A step waits for each of them once in each stage at most, for it goes through the
+// operations of a stage in their order, on whichever lane. In floating point, because what the clock cannot hold overflows
+// integers too.
 #include "models/world_clock.h"
 #include "models/network/routing.h"
+#include "models/world_shares.h"
 #include <math.h>
 
 typedef struct worst { // of the library's terms and of the fabric's links
-    double base_s, hop_s, path_s, slowest_Bps, payload_ratio;
+    double base_s, hop_s, path_s, cap_Bps, payload_ratio, late;
+    world_shares shares;
+    double path_links;           // at most
+    double messages, pair_bytes; // of two neighbour stages, one way: on their way at once, in a step
 } worst;
 
 static worst worst_of(const world *w)
@@ -15,8 +21,10 @@ static worst worst_of(const world *w)
     const collective_terms *terms = &w->scenario->network.collectives;
     double link_s = 0.0;
     worst x = { .base_s = units_s_from_ps(terms->send_recv_base_ps),
-                .slowest_Bps = INFINITY,
-                .payload_ratio = 1.0 };
+                .cap_Bps = (double)topology_connection_cap_mBps(w->fabric, 1) / 1000.0,
+                .payload_ratio = 1.0,
+                .late = 1.0 + w->scenario->network.completion_window,
+                .shares = world_find_shares(w) };
     for (int p = 0; p < PROTOCOLS; p++) {
         x.base_s = fmax(x.base_s, units_s_from_ps(terms->ring[p].base_ps));
         x.payload_ratio = fmin(x.payload_ratio, terms->ring[p].payload_ratio);
@@ -26,27 +34,33 @@ static worst worst_of(const world *w)
     x.base_s = fmax(x.base_s, units_s_from_ps(terms->nvls.base_ps));
     for (gpu_id g = 0; g < topology_gpu_count(w->fabric); g++) {
         const uint64_t rate_mBps = topology_nvls_rate_mBps(w->fabric, topology_gpu_vertex(w->fabric, g));
-        if (rate_mBps > 0) x.slowest_Bps = fmin(x.slowest_Bps, (double)rate_mBps / 1000.0);
+        if (rate_mBps > 0) x.cap_Bps = fmin(x.cap_Bps, (double)rate_mBps / 1000.0);
     }
-    for (link_id l = 0; l < topology_link_count(w->fabric); l++) {
-        const topology_link *link = topology_link_at(w->fabric, l);
-        link_s = fmax(link_s, units_s_from_ps(link->delay_ps));
-        x.slowest_Bps = fmin(x.slowest_Bps, (double)link->rate_mBps / 1000.0);
-    }
-    x.path_s = route_longest(w->fabric) * link_s; // its length is in links
+    for (link_id l = 0; l < topology_link_count(w->fabric); l++)
+        link_s = fmax(link_s, units_s_from_ps(topology_link_at(w->fabric, l)->delay_ps));
+    x.path_links = route_longest(w->fabric);
+    x.path_s = x.path_links * link_s;
+    // A stage is ahead of its neighbours by no more micro-batches than it is in the middle of.
+    for (uint32_t stage = 0; stage < w->stages.stages; stage++)
+        x.messages = fmax(x.messages, schedule_peak_in_flight(&w->schedule, stage));
+    x.pair_bytes = (double)w->schedule.def.chunks * w->schedule.def.micro_batches *
+                   (double)w->programs[0].message_bytes * x.late / x.payload_ratio;
     return x;
 }
 
-static double collective_s(const worst *x, uint32_t ranks, uint64_t bytes)
+// Whatever shares a link with it has no more than it has, so that messages between stages delay it by as many bytes as it
+// moves for each that may be on its way, or by all of the step's on every link of its path.
+static double collective_s(const worst *x, uint32_t ranks, uint64_t bytes, const link_share *share)
 {
-    const double steps = 2.0 * ranks;
-    return x->base_s + steps * (x->hop_s + x->path_s) +
-           2.0 * (double)bytes / x->payload_ratio / x->slowest_Bps;
+    const double steps = 2.0 * ranks, edge_bytes = 2.0 * (double)bytes * x->late / x->payload_ratio;
+    const double message_bytes = fmin(edge_bytes * x->messages, x->path_links * x->pair_bytes);
+    return x->base_s + steps * (x->hop_s + x->path_s) + edge_bytes / fmin(share->of_edge_Bps, x->cap_Bps) +
+           message_bytes / share->of_pair_Bps;
 }
 
 static double tensor_calls_s(const world *w, const worst *x, const tensor_call *calls, uint32_t index)
 {
-    return collective_s(x, w->lanes.sizes.tensor, calls[index].bytes);
+    return collective_s(x, w->lanes.sizes.tensor, calls[index].bytes, &x->shares.tensor);
 }
 
 static double pass_s(const world *w, const worst *x, const chunk_costs *costs, const pass_plan *items)
@@ -57,31 +71,41 @@ static double pass_s(const world *w, const worst *x, const chunk_costs *costs, c
         if (item->kind == ITEM_WORK) {
             sum_s += units_s_from_ps(costs->works[item->index].gpu_ps);
             host_s = fmax(host_s, units_s_from_ps(costs->works[item->index].host_ps));
-        } else if (item->kind == ITEM_TENSOR) {
+        } else if (item->kind == ITEM_TENSOR && x) {
             sum_s += tensor_calls_s(w, x, costs->tensor_calls, item->index);
         }
     }
-    return sum_s + host_s;
+    return x ? sum_s + host_s : sum_s;
+}
+
+// Without x: what the GPU computes alone.
+static double passes_s(const world *w, const worst *x, const stage_costs *costs)
+{
+    double sum_s = 0.0;
+    for (uint32_t c = 0; c < w->stages.chunks; c++)
+        sum_s += pass_s(w, x, costs->chunks[c], &costs->chunks[c]->first_forward) +
+                 pass_s(w, x, costs->chunks[c], &costs->chunks[c]->last_backward);
+    return w->schedule.def.micro_batches * sum_s;
 }
 
 static double stage_s(const world *w, const worst *x, uint32_t stage, const stage_costs *costs)
 {
     const program *program_ = &w->programs[stage];
-    const double micro_batches = w->schedule.def.micro_batches;
-    double sum_s = units_s_from_ps(costs->optimizer->gpu_ps) + units_s_from_ps(costs->optimizer->host_ps);
-    for (uint32_t c = 0; c < w->stages.chunks; c++)
-        sum_s += micro_batches * (pass_s(w, x, costs->chunks[c], &costs->chunks[c]->first_forward) +
-                                  pass_s(w, x, costs->chunks[c], &costs->chunks[c]->last_backward));
+    double sum_s = units_s_from_ps(costs->optimizer->gpu_ps) + units_s_from_ps(costs->optimizer->host_ps) +
+                   passes_s(w, x, costs);
     for (uint32_t i = 0; i < program_->data_calls.count; i++)
-        sum_s += collective_s(x, w->lanes.sizes.data, program_->data_calls.items[i].bytes);
+        sum_s += collective_s(x, w->lanes.sizes.data, program_->data_calls.items[i].bytes, &x->shares.data);
     for (uint32_t i = 0; i < program_->tensor_calls.count; i++)
         sum_s += tensor_calls_s(w, x, program_->tensor_calls.items, i);
     const double restart_s = units_s_from_ps(roofline_launch_ps(w->gpu)) * PROGRAM_RESTART_CALLS;
-    return sum_s + program_->moves.count * (collective_s(x, 2, program_->message_bytes) + restart_s) +
-           collective_s(x, 2, program_->table_bytes) + collective_s(x, w->lanes.sizes.pipeline, 4);
+    const link_share *pipeline = &x->shares.pipeline;
+    return sum_s +
+           program_->moves.count * (collective_s(x, 2, program_->message_bytes, pipeline) + restart_s) +
+           collective_s(x, 2, program_->table_bytes, pipeline) +
+           collective_s(x, w->lanes.sizes.pipeline, 4, pipeline);
 }
 
-static double step_s(const world *w)
+double world_longest_step_s(const world *w)
 {
     const worst x = worst_of(w);
     double sum_s = 0.0;
@@ -96,16 +120,32 @@ static double step_s(const world *w)
     return sum_s;
 }
 
+// What the GPU that computes longest computes.
+static double least_step_s(const world *w)
+{
+    double least_s = 0.0;
+    for (uint32_t i = 0; i < w->costs.stage_count; i++)
+        least_s = fmax(least_s, passes_s(w, NULL, &w->costs.stages[i]->costs));
+    return least_s;
+}
+
 bool world_check_clock(const world *w, sim_error *error)
 {
     const scenario *s = w->scenario;
-    const double of_step_s = step_s(w), clock_s = units_s_from_ps(SIM_TIME_MAX) / 2.0;
-    if (of_step_s * s->run.steps <= clock_s) return true;
+    const double clock_s = units_s_from_ps(WORLD_CLOCK_PS), longest_s = world_longest_step_s(w);
+    const double least_s = least_step_s(w);
+    const sim_place *where = bind_place_of(s->reader, &s->run.steps);
     char step[32];
-    units_format(UNIT_TIME, of_step_s, step, sizeof(step));
-    sim_fail(error, SIM_EXIT_INPUT, bind_place_of(s->reader, &s->run.steps),
-             "%u steps of up to %s are more than the 53 days that the clock of a step simulation may run",
+    units_format(UNIT_TIME, longest_s > clock_s ? longest_s : least_s, step, sizeof(step));
+    if (longest_s > clock_s) {
+        sim_fail(error, SIM_EXIT_INPUT, where,
+                 "a step of up to %s is more than the 53 days that the clock of a step simulation may run",
+                 step);
+        return sim_hint(error, "rates, latencies or sizes are out of range");
+    }
+    if (least_s * s->run.steps <= clock_s) return true;
+    sim_fail(error, SIM_EXIT_INPUT, where,
+             "%u steps of at least %s are more than the 53 days that the clock of a step simulation may run",
              s->run.steps, step);
-    if (of_step_s <= clock_s) return sim_hint(error, "steps: %.0f", floor(clock_s / of_step_s));
-    return sim_hint(error, "rates, latencies or sizes are out of range");
+    return sim_hint(error, "steps: %.0f", floor(clock_s / least_s));
 }

@@ -94,7 +94,7 @@ void answer_run_json(arena *a, const play_options *o, const run_result *r)
     json_count(&j, "messages", c->messages);
     json_count(&j, "plan_hits", c->plan_hits);
     json_count(&j, "transfers", c->transfers);
-    json_count(&j, "bytes_sent", c->bytes_sent);
+    json_large(&j, "bytes_sent", c->bytes_sent);
     json_count(&j, "settles", c->settles);
     json_count(&j, "flows_touched", c->flows_touched);
     json_count(&j, "trace_rows", c->trace_rows);

@@ -230,6 +230,16 @@ void json_count(json_writer *j, const char *key, uint64_t value)
     fprintf(j->out, "%" PRIu64, value);
 }
 
+void json_large(json_writer *j, const char *key, unsigned __int128 value)
+{
+    char digits[40] = "", *at = &digits[sizeof digits - 1];
+    do
+        *--at = (char)('0' + (int)(value % 10));
+    while (value /= 10);
+    put_key(j, key);
+    fputs(at, j->out);
+}
+
 void json_integer(json_writer *j, const char *key, int64_t value)
 {
     put_key(j, key);

@@ -58,6 +58,7 @@ void json_text(json_writer *j, const char *key, const char *text);
 // The shortest text that reads back; not finite: null.
 void json_number(json_writer *j, const char *key, double value);
 void json_count(json_writer *j, const char *key, uint64_t value);
+void json_large(json_writer *j, const char *key, unsigned __int128 value);
 void json_integer(json_writer *j, const char *key, int64_t value);
 void json_bool(json_writer *j, const char *key, bool value);
 void json_null(json_writer *j, const char *key);

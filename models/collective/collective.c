@@ -30,18 +30,14 @@ void collective_count_opened(collectives *c, uint32_t s)
 
 uint32_t collective_open(collectives *c, const collective_request *request)
 {
-    return collective_open_shape(c, shape_find(c, request), request->tag);
-}
-
-uint32_t collective_open_shape(collectives *c, uint32_t s, uint32_t tag)
-{
+    const uint32_t s = shape_find(c, request);
     const group_id g = shape_at(c, s)->key.group;
     collective_count_opened(c, s);
     uint32_t i = take_instance(c, g), members = c->groups.items[g].def.count;
     uint64_t *arrived = c->instances.items[i].arrived;
     memset(arrived, 0, (members + 63) / 64 * sizeof *arrived);
     c->instances.items[i] =
-        (instance){ .shape = s, .tag = tag, .open = true, .missing = members, .arrived = arrived };
+        (instance){ .shape = s, .tag = request->tag, .open = true, .missing = members, .arrived = arrived };
     return i;
 }
 
@@ -52,7 +48,7 @@ void collective_count_end(collectives *c, const shape *s, sim_time start_ps, sim
                                (uint64_t)end_ps,      s->key.bytes, g->label };
     sim_digest_add(c->sim, DIGEST_COLLECTIVE, words, ARRAY_COUNT(words), g->def.multiplicity);
     c->counters.played++;
-    c->counters.network_bytes += s->network_bytes * g->def.multiplicity;
+    c->counters.network_bytes += (unsigned __int128)s->network_bytes * g->def.multiplicity;
 }
 
 static void finish(collectives *c, uint32_t i)
@@ -268,6 +264,12 @@ uint32_t collectives_ring_count(const collectives *c, group_id g)
 {
     SIM_ASSERT(g < c->groups.count);
     return plan_cache_rings(c->plans, c->groups.items[g].rings)->count;
+}
+
+uint32_t collectives_rings(const collectives *c, group_id g)
+{
+    SIM_ASSERT(g < c->groups.count);
+    return c->groups.items[g].rings;
 }
 
 uint64_t collective_message_count(const collectives *c, const collective_request *request)

@@ -77,17 +77,17 @@ uint32_t collectives_group_count(const collectives *c);
 const group_def *collectives_group(const collectives *c, group_id g);
 uint32_t collectives_ring_count(const collectives *c, group_id g); // side by side
 // The link that sets the pace of its rings when nothing else moves; NO_ID: none, or a bundle (collective_pace.c).
-link_id collectives_slowest_link(const collectives *c, group_id g);
+link_id collectives_slowest_link(collectives *c, group_id g);
+uint32_t collectives_rings(const collectives *c, group_id g); // the same number where groups have equal rings
 // An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
 // ends in the instant in which its member arrives (still an event).
 uint32_t collective_open(collectives *c, const collective_request *request);
 void collective_arrive(collectives *c, uint32_t collective, uint32_t member); // each member once
-// The same for an owner that asks often: a request without its tag, found once.
-uint32_t collective_shape(collectives *c, const collective_request *request);
-uint32_t collective_open_shape(collectives *c, uint32_t shape, uint32_t tag);
 
 // ---- collectives that need not be played, because nobody moves on their links meanwhile (collective_alone.c)
 
+// A request without its tag, found once for many times.
+uint32_t collective_shape(collectives *c, const collective_request *request);
 // Whether the time alone is the same whenever it begins; not with completion windows, nor without options.alone.
 bool collectives_know_alone(const collectives *c);
 // From the last arrival to the end when nothing else moves and every link has the rate that it began with (degraded ones
@@ -115,7 +115,7 @@ typedef struct collectives_counters {
     uint64_t plans;            // built
     uint64_t plan_hits;        // instances opened beyond the first of each (kind, group, bytes, protocol)
     // Of all ended instances, flags included, x multiplicity: what the network delivered for them.
-    uint64_t network_bytes;
+    unsigned __int128 network_bytes;
 } collectives_counters;
 collectives_counters collectives_counters_of(const collectives *c);
 uint32_t collectives_open_count(const collectives *c); // instances not yet ended (deadlock reports)

@@ -68,6 +68,7 @@ struct collectives {
     uint32_t open_count;
     uint16_t client, kind_begin, kind_end;
     collectives_counters counters;
+    uint32_t *crossings;        // by link or bundle, scratch of collectives_slowest_link(); NULL until then
     struct alone_player *alone; // NULL until it is needed
 };
 

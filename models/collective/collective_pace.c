@@ -5,7 +5,7 @@
 
 typedef struct pace_search {
     const topology *topology;
-    uint32_t *crossings; // by link or bundle
+    uint32_t *crossings; // by link or bundle; all 0 between searches
     uint32_t slowest;    // NO_ID: nothing has been crossed yet
 } pace_search;
 
@@ -19,36 +19,39 @@ static bool is_slower(const pace_search *s, uint32_t link)
     return mine > best || (mine == best && link < s->slowest);
 }
 
-static void look_at(pace_search *s, vertex_id from, vertex_id to, bool counting)
+typedef enum pace_pass { PACE_COUNT, PACE_SEARCH, PACE_RESET, PACE_PASSES } pace_pass;
+
+static void look_at(pace_search *s, vertex_id from, vertex_id to, pace_pass pass)
 {
     uint32_t path[TOPOLOGY_PATH_MAX];
     const uint32_t links = topology_route(s->topology, from, to, path);
     for (uint32_t i = 0; i < links; i++)
-        if (counting)
+        if (pass == PACE_COUNT)
             s->crossings[path[i]]++;
+        else if (pass == PACE_RESET)
+            s->crossings[path[i]] = 0;
         else if (is_slower(s, path[i]))
             s->slowest = path[i];
 }
 
-static void look_at_rings(pace_search *s, const ring_set *rings, const vertex_id *members, bool counting)
+static void look_at_rings(pace_search *s, const ring_set *rings, const vertex_id *members, pace_pass pass)
 {
     for (uint32_t r = 0; r < rings->count; r++)
         for (uint32_t i = 0; i < rings->ranks; i++) {
             const uint32_t *order = &rings->orders[(size_t)r * rings->ranks];
-            look_at(s, members[order[i]], members[order[(i + 1) % rings->ranks]], counting);
+            look_at(s, members[order[i]], members[order[(i + 1) % rings->ranks]], pass);
         }
 }
 
-link_id collectives_slowest_link(const collectives *c, group_id g)
+link_id collectives_slowest_link(collectives *c, group_id g)
 {
     const group *own = &c->groups.items[g];
     const topology *t = network_topology(c->network);
     if (own->def.count == 1) return NO_ID;
-    arena_mark_t mark = arena_mark(c->arena);
-    pace_search s = { .topology = t, .slowest = NO_ID };
-    s.crossings = arena_array(c->arena, uint32_t, topology_link_count(t) + topology_bundle_count(t));
-    for (int counting = 1; counting >= 0; counting--)
-        look_at_rings(&s, plan_cache_rings(c->plans, own->rings), own->def.members, counting);
-    arena_release(c->arena, mark);
+    if (!c->crossings)
+        c->crossings = arena_array(c->arena, uint32_t, topology_link_count(t) + topology_bundle_count(t));
+    pace_search s = { .topology = t, .crossings = c->crossings, .slowest = NO_ID };
+    for (int pass = 0; pass < PACE_PASSES; pass++)
+        look_at_rings(&s, plan_cache_rings(c->plans, own->rings), own->def.members, (pace_pass)pass);
     return s.slowest < topology_link_count(t) ? s.slowest : NO_ID;
 }

@@ -152,7 +152,7 @@ void network_carry(network *n, const network_request *request, uint64_t times)
 {
     const transfer made = transfer_of(n, request);
     const uint32_t slot = place_transfer(n, &made);
-    const uint64_t bytes = made.bytes * times;
+    const unsigned __int128 bytes = (unsigned __int128)made.bytes * times;
     n->counters.started += times;
     n->counters.delivered += times;
     n->counters.bytes_sent += bytes;
@@ -250,7 +250,7 @@ void network_verify(const network *n)
 {
     const network_counters *c = &n->counters;
     uint32_t in_flight = 0, free = 0;
-    uint64_t bytes = 0;
+    unsigned __int128 bytes = 0;
     for (uint32_t i = 0; i < n->transfers.count; i++) {
         const transfer *t = &n->transfers.items[i];
         if (t->generation % 2 == 0) continue;

@@ -3,6 +3,7 @@
 #include "sim/check.h"
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 const char *const vertex_kind_words[] = { "gpu",  "nvswitch", "pcie-switch", "cpu", "nic",
                                           "leaf", "spine",    "core",        NULL };
@@ -85,6 +86,23 @@ void topology_seal(topology *t)
     list_fill_distances(t, NULL, t->list.distance);
 }
 
+// By halving and one move of memory: there may be tens of thousands.
+static void add_degraded(topology *t, link_id l)
+{
+    uint32_t low = 0, high = t->degraded.count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (t->degraded.items[middle] < l)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    array_push(&t->degraded, t->arena);
+    memmove(&t->degraded.items[low + 1], &t->degraded.items[low],
+            (t->degraded.count - 1 - low) * sizeof *t->degraded.items);
+    t->degraded.items[low] = l;
+}
+
 void topology_degrade_link(topology *t, link_id l, double ratio)
 {
     SIM_ASSERT(t->sealed && l < t->links.count && ratio > 0.0 && ratio <= 1.0);
@@ -96,11 +114,7 @@ void topology_degrade_link(topology *t, link_id l, double ratio)
     link->health_ratio = ratio;
     const uint32_t bundle = topology_bundle_of_link(t, l);
     if (bundle != NO_ID) t->bundle_rates_mBps[bundle - t->links.count] = tree_bundle_rate_mBps(t, bundle);
-    array_push(&t->degraded, t->arena);
-    uint32_t at = t->degraded.count - 1;
-    for (; at > 0 && t->degraded.items[at - 1] > l; at--)
-        t->degraded.items[at] = t->degraded.items[at - 1];
-    t->degraded.items[at] = l;
+    add_degraded(t, l);
 }
 
 // ---- what is refused

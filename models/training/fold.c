@@ -130,9 +130,9 @@ static bool visit_piece(arena *a, const fold_question *q, fold_piece piece, piec
 static bool visit_pieces(arena *a, const fold_question *q, piece_visit *visit, void *owner)
 {
     const uint32_t stages = q->sizes.pipeline;
-    for (uint32_t s = 0; s < stages && q->data_groups_talk && q->sizes.data > 1; s++)
+    for (uint32_t s = 0; s < stages && q->sizes.data > 1; s++)
         if (!visit_piece(a, q, (fold_piece){ .kind = PIECE_DATA, .first = s }, visit, owner)) return false;
-    if (!q->pipeline_talks || stages == 1) return true;
+    if (stages == 1) return true;
     for (uint32_t s = 0; s + 1 < stages; s++)
         if (!visit_piece(a, q, (fold_piece){ PIECE_STAGES, s, s + 1 }, visit, owner)) return false;
     for (uint32_t d = 0; d < q->sizes.data; d++)
@@ -412,6 +412,32 @@ bool fold_tensor_is_alone(arena *scratch, const fold_question *q)
     const bool alone = claim_groups(scratch, &g) && visit_pieces(scratch, q, avoid_groups, &g);
     arena_release(scratch, mark);
     return alone;
+}
+
+static uint64_t common_multiple(uint64_t a, uint64_t b)
+{
+    uint64_t x = a, y = b;
+    while (y > 0) {
+        const uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+// A chunk for each rank of each ring; groups have few numbers of rings.
+uint64_t fold_tensor_multiple(arena *scratch, const fold_question *q)
+{
+    uint64_t multiple = 1;
+    if (fold_tensor_is_alone(scratch, q)) return multiple;
+    for (uint32_t s = 0; s < q->sizes.pipeline; s++)
+        for (uint32_t d = 0; d < q->sizes.data; d++) {
+            const arena_mark_t mark = arena_mark(scratch);
+            const fold_edges edges = tensor_edges(scratch, q, d, s); // ranks x rings
+            multiple = common_multiple(multiple, edges.count);
+            arena_release(scratch, mark);
+        }
+    return multiple;
 }
 
 // ---- the proof

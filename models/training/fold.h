@@ -17,8 +17,9 @@
 // another, so what begins at the same time in all of them ends at the same time in all of them. Their ranks begin together,
 // for they are alike in health, run the same program, and meet in the tensor-parallel collectives. By induction over the
 // events of a step one column's times are those of all. Where a tensor-parallel group's own rings cross links of columns, they
-// must cross those of all its columns alike; they then move at the pace of the one column that is played, as streams do. Played
-// message by message they do not: those that cross links of columns that are not played would be ahead.
+// must cross those of all its columns alike, and its ranks must carry equal chunks: all bytes of its collectives a multiple of
+// fold_tensor_multiple(), which the caller sees to; they then move at the pace of the one column that is played, as streams do.
+// Played message by message they do not: those that cross links of columns that are not played would be ahead.
 // A degraded link, a NIC that two ranks share, a hash that sends two columns over one uplink all break the premise, and show
 // as such.
 //
@@ -34,11 +35,9 @@ typedef struct fold_question {
     const topology *fabric;
     parallel_sizes sizes;
     const gpu_id *gpu_of_rank;
-    gpu_health health;     // by rank
-    bool data_groups_talk; // else data-parallel groups have no collectives
-    bool pipeline_talks;   // else stages send nothing, and have no collectives
-    bool messages;         // collectives are played message by message
-    bool counts_together;  // the network counts what begins together: network.bottleneck_count
+    gpu_health health;    // by rank
+    bool messages;        // collectives are played message by message
+    bool counts_together; // the network counts what begins together: network.bottleneck_count
 } fold_question;
 
 typedef enum fold_obstacle_kind {
@@ -57,7 +56,7 @@ extern const char *const fold_obstacle_words[];
 
 typedef struct fold_obstacle { // the first one that was met
     fold_obstacle_kind kind;
-    rank_id rank;  // one that is concerned
+    rank_id rank;  // one that is concerned; NO_ID: all alike
     uint32_t link; // or bundle, of a path of that rank; NO_ID: none
 } fold_obstacle;
 
@@ -66,3 +65,6 @@ bool fold_is_exact(arena *scratch, const fold_question *q, fold_obstacle *obstac
 // Whether tensor-parallel collectives have their links to themselves: no link of a group's rings, nor between its GPUs and
 // their NVSwitches, is on a path of a column or of another group. Holds whether or not folding is exact.
 bool fold_tensor_is_alone(arena *scratch, const fold_question *q);
+// What the bytes of all tensor-parallel collectives must be a multiple of, so that all chunks are equal, where folding is exact
+// only then; 1: they are alone, whatever their bytes are.
+uint64_t fold_tensor_multiple(arena *scratch, const fold_question *q);

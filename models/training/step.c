@@ -112,60 +112,72 @@ static sim_time join_alone(step_player *p, lane_id lane, sim_time now)
 
 // ---- operations: true when it has ended, false when the lane waits, for an event of its own or for others
 
-// Time runs ahead of the clock while nobody else can take part; where others can, the clock must have come up.
-static bool play_pass(step_player *p, lane_id lane, const program_op *op)
+// ITEM_BUCKET: gradients to be reduced, or parameters that are needed. True: the pass goes on.
+static bool play_bucket(step_player *p, lane_id lane, const program_op *op, uint32_t bucket)
 {
     const program *program_ = step_program(p, lane);
+    lane_state *own = &p->lanes[lane];
+    if (op->direction == PASS_BACKWARD) {
+        step_line_data(p, lane, program_->reductions[op->chunk] + bucket, 1);
+        return true;
+    }
+    const uint32_t gather = program_->gathers[op->chunk] - bucket;
+    if (own->data_done > gather) return true;
+    own->wanted = gather + 1;
+    own->wait = WAIT_DATA;
+    return false;
+}
+
+// From *time on, which runs ahead of the clock while nobody else can take part; where others can, the clock must have come up.
+// False: the lane waits, and is to come back to the item.
+static bool play_item(step_player *p, lane_id lane, const program_op *op, const pass_item *item,
+                      sim_time *time)
+{
     const chunk_costs *costs = p->settings.costs_of_lane[lane]->chunks[op->chunk];
-    const pass_plan *items = pass_of(costs, op);
-    const blame_cause cause = op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD;
     const bool alone = p->settings.alone_tensor;
+    lane_state *own = &p->lanes[lane];
+    switch ((pass_item_kind)item->kind) {
+    case ITEM_WORK:
+        *time = do_work(p, lane, &costs->works[item->index],
+                        op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD, *time);
+        return true;
+    case ITEM_TENSOR:
+        if (alone)
+            begin_alone(p, lane, op, item->index, *time);
+        else
+            step_begin_tensor(p, lane, &costs->tensor_calls[item->index]);
+        return true;
+    case ITEM_JOIN:
+        if (alone) *time = join_alone(p, lane, *time);
+        if (alone || !own->tensor_begun) return true;
+        own->wait = WAIT_TENSOR;
+        return false;
+    case ITEM_BUCKET:
+        if (*time == step_now(p)) return play_bucket(p, lane, op, item->index);
+        go_on_at(p, lane, *time);
+        return false;
+    }
+    SIM_ASSERT(false);
+    return false;
+}
+
+static bool play_pass(step_player *p, lane_id lane, const program_op *op)
+{
+    const pass_plan *items = pass_of(p->settings.costs_of_lane[lane]->chunks[op->chunk], op);
     const sim_time now = step_now(p);
     lane_state *own = &p->lanes[lane];
     sim_time time = now;
-    if (!own->begun) {
-        own->begun = true;
-        own->op_start = now;
+    bool is_event = false; // the end of the work
+    if (!own->begun) own->op_start = now;
+    own->begun = true;
+    while (own->item < items->item_count) {
+        const pass_item *item = &items->items[own->item];
+        if (!play_item(p, lane, op, item, &time)) return false;
+        own->item++;
+        is_event = item->kind == ITEM_WORK && !p->settings.alone_tensor;
+        if (is_event) break;
     }
-    for (; own->item < items->item_count; own->item++) {
-        const pass_item item = items->items[own->item];
-        switch ((pass_item_kind)item.kind) {
-        case ITEM_WORK:
-            time = do_work(p, lane, &costs->works[item.index], cause, time);
-            if (alone) break;
-            own->item++;
-            go_on_at(p, lane, time);
-            return false;
-        case ITEM_TENSOR:
-            if (alone)
-                begin_alone(p, lane, op, item.index, time);
-            else
-                step_begin_tensor(p, lane, &costs->tensor_calls[item.index]);
-            break;
-        case ITEM_JOIN:
-            if (alone) {
-                time = join_alone(p, lane, time);
-            } else if (own->tensor_begun) {
-                own->wait = WAIT_TENSOR;
-                return false;
-            }
-            break;
-        case ITEM_BUCKET:
-            if (time > now) {
-                go_on_at(p, lane, time);
-                return false;
-            }
-            if (op->direction == PASS_BACKWARD) {
-                step_line_data(p, lane, program_->reductions[op->chunk] + item.index, 1);
-            } else if (own->data_done <= program_->gathers[op->chunk] - item.index) {
-                own->wanted = program_->gathers[op->chunk] - item.index + 1;
-                own->wait = WAIT_DATA;
-                return false;
-            }
-            break;
-        }
-    }
-    if (time > now) {
+    if (is_event || time > now) {
         go_on_at(p, lane, time);
         return false;
     }
@@ -438,11 +450,10 @@ collectives *step_player_collectives(const step_player *p)
     return p->collectives;
 }
 
-unsigned __int128 step_player_caused_by_link(const step_player *p, link_id l, blame_cause cause)
+unsigned __int128 step_player_caused_by_link(const step_player *p, uint32_t place, blame_cause cause)
 {
-    for (uint32_t i = 0; i < p->slow_link_count; i++)
-        if (p->slow_links[i] == l) return blame_caused_by_part(p->blame, i, cause);
-    return 0;
+    SIM_ASSERT(place < p->slow_link_count);
+    return blame_caused_by_part(p->blame, place, cause);
 }
 
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size)

@@ -6,10 +6,11 @@
 //
 // Lanes (lane.h) stand for whole tensor-parallel groups or for single ranks. Where a group's collectives have their links to
 // themselves (fold.h) they may be taken at the time that they need alone instead of being played (alone_tensor): the same
-// results in a small part of the time. A pass is then one event.
+// results in a small part of the time. A pass is then one event, or one more for each bucket that is complete or needed in it.
 //
-// Digest: one record per pass, optimizer and data-parallel collective of every rank: rank, name, chunk and micro-batch,
-// start, end; collectives have records of their own (collective.h).
+// Digest: one record per pass, optimizer and data-parallel collective of every rank: rank, name, chunk and micro-batch (of a
+// data-parallel collective none and its number among the calls of the program), start, end; collectives have records of their
+// own (collective.h).
 #pragma once
 #include "models/collective/collective.h"
 #include "models/training/blame.h"
@@ -67,7 +68,7 @@ typedef struct step_settings {
     const stage_costs *const *costs_of_lane;
     bool tied_table;       // some programs have OP_TABLE
     bool overlap_pipeline; // as in program_settings
-    bool alone_tensor;     // allowed only if nobody listens to spans and transfers
+    bool alone_tensor;     // allowed only if nobody listens to spans, collectives and transfers
     sim_time restart_ps;   // of the host after a blocking exchange
     sim *alone_sim;        // nothing else runs on it (collective.h); may be NULL without alone_tensor
     const collective_terms *terms;
@@ -96,10 +97,10 @@ typedef struct step_counts {
     uint64_t spans, collectives, transfers;
 } step_counts;
 step_counts step_player_counts(const step_player *p);
-// Messages of all plans that it keeps for the whole run; 0 in the streams grain. At least, where groups lie differently.
+// Messages of all plans that it keeps for the whole run, one for each rings, kind and bytes; 0 in the streams grain.
 uint64_t step_player_plan_messages(const step_player *p);
 // Time that GPUs were idle in the present or latest step because a degraded link is slow: waiting for messages and collectives
-// whose pace it sets, and for those who did. x multiplicity; by cause.
-unsigned __int128 step_player_caused_by_link(const step_player *p, link_id l, blame_cause cause);
+// whose pace it sets, and for those who did. x multiplicity; by cause. place: in topology_degraded_links().
+unsigned __int128 step_player_caused_by_link(const step_player *p, uint32_t place, blame_cause cause);
 // Who waits for what when nothing moves any more, for the message; returns buffer.
 char *step_player_describe_wait(const step_player *p, char *buffer, size_t size);

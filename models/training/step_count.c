@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How much a step is, before it is played. Lanes of a stage do the same, so one of each is counted.
 #include "models/training/step_internal.h"
+#include "sim/map.h"
 
 typedef struct counter {
     const step_player *player;
@@ -46,7 +47,7 @@ static void add_op(counter *c, const program *program_, const program_op *op)
     case OP_TABLE:
         add_collective(c, p->table_group[c->lane], COLLECTIVE_ALL_REDUCE, program_->table_bytes, 1);
         break;
-    case OP_NORM: add_collective(c, p->norm_group[c->lane], COLLECTIVE_ALL_REDUCE, 4, 1); break;
+    case OP_NORM: add_collective(c, p->norm_group[c->lane], COLLECTIVE_ALL_REDUCE, STEP_NORM_BYTES, 1); break;
     case OP_OPTIMIZER: c->spans += c->lanes; break;
     case OP_PASS: // counted by chunk
     case OP_SEND:
@@ -123,36 +124,92 @@ step_counts step_player_counts(const step_player *p)
     return sum;
 }
 
-static uint64_t messages_of(const step_player *p, group_id group, collective_kind kind, uint64_t bytes)
+// ---- plans
+
+typedef struct plan_size {
+    uint32_t rings;
+    collective_kind kind;
+    uint64_t bytes;
+    uint32_t next; // with the same key, or NO_ID
+} plan_size;
+ARRAY_OF(plan_size, plan_size_array);
+
+typedef struct plan_counter {
+    const step_player *player;
+    map *seen;    // the numbers of rings and programs that have been counted
+    map *by_size; // mixed keys of sizes -> the latest of them
+    plan_size_array sizes;
+    uint64_t messages;
+} plan_counter;
+
+// Plans are kept by rings, kind and bytes (models/collective/plan_cache.h).
+static void add_plan(plan_counter *c, group_id group, collective_kind kind, uint64_t bytes)
 {
-    return collective_message_count(p->collectives,
-                                    &(collective_request){ .kind = kind, .group = group, .bytes = bytes });
+    const step_player *p = c->player;
+    const uint32_t rings = kind == COLLECTIVE_SEND_RECV ? NO_ID : collectives_rings(p->collectives, group);
+    const uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60;
+    uint32_t first = NO_ID;
+    map_get(c->by_size, key, &first);
+    for (uint32_t i = first; i != NO_ID; i = c->sizes.items[i].next) {
+        const plan_size *known = &c->sizes.items[i];
+        if (known->rings == rings && known->kind == kind && known->bytes == bytes) return;
+    }
+    *array_push(&c->sizes,
+                p->arena) = (plan_size){ .rings = rings, .kind = kind, .bytes = bytes, .next = first };
+    map_set(c->by_size, key, c->sizes.count - 1);
+    c->messages += collective_message_count(
+        p->collectives, &(collective_request){ .kind = kind, .group = group, .bytes = bytes });
 }
 
-// Each kind and size once, of the first lane.
-static bool is_new(const data_call *calls, uint32_t i)
+// Lanes of a stage run the same program: each stage is looked at once for each set of rings.
+static bool is_new(plan_counter *c, group_id group, uint32_t stage)
 {
-    for (uint32_t k = 0; k < i; k++)
-        if (calls[k].kind == calls[i].kind && calls[k].bytes == calls[i].bytes) return false;
-    return true;
+    if (group == NO_ID) return false;
+    const uint64_t key = (uint64_t)collectives_rings(c->player->collectives, group) << 32 | stage;
+    uint32_t roles = 0;
+    const uint32_t role = UINT32_C(1) << c->player->groups.items[group].role;
+    map_get(c->seen, key, &roles);
+    map_set(c->seen, key, roles | role);
+    return !(roles & role);
+}
+
+static void add_tensor_plans(plan_counter *c, lane_id l, group_id group)
+{
+    const step_player *p = c->player;
+    const program *program_ = step_program(p, l);
+    for (uint32_t chunk = 0; chunk < p->settings.schedule->chunks; chunk++) {
+        const chunk_costs *costs = p->settings.costs_of_lane[l]->chunks[chunk];
+        for (uint32_t i = 0; i < costs->tensor_call_count; i++)
+            add_plan(c, group, costs->tensor_calls[i].kind, costs->tensor_calls[i].bytes);
+    }
+    for (uint32_t i = 0; i < program_->tensor_calls.count; i++)
+        add_plan(c, group, program_->tensor_calls.items[i].kind, program_->tensor_calls.items[i].bytes);
+}
+
+static void add_plans(plan_counter *c, lane_id l)
+{
+    const step_player *p = c->player;
+    const step_groups own = step_player_groups_of(p, l);
+    const program *program_ = step_program(p, l);
+    const uint32_t stage = step_lane_def(p, l)->place.pipeline;
+    if (is_new(c, own.tensor, stage)) add_tensor_plans(c, l, own.tensor);
+    if (is_new(c, own.data, stage))
+        for (uint32_t i = 0; i < program_->data_calls.count; i++)
+            add_plan(c, own.data, program_->data_calls.items[i].kind, program_->data_calls.items[i].bytes);
+    if (is_new(c, own.norm, stage)) add_plan(c, own.norm, COLLECTIVE_ALL_REDUCE, STEP_NORM_BYTES);
+    if (is_new(c, own.table, stage)) add_plan(c, own.table, COLLECTIVE_ALL_REDUCE, program_->table_bytes);
+    for (int direction = PASS_FORWARD; direction <= PASS_BACKWARD; direction++)
+        if (is_new(c, own.from[direction], stage))
+            add_plan(c, own.from[direction], COLLECTIVE_SEND_RECV, program_->message_bytes);
 }
 
 uint64_t step_player_plan_messages(const step_player *p)
 {
-    uint64_t messages = 0;
-    for (lane_id l = 0; l < p->lane_count; l++) {
-        const parallel_place place = step_lane_def(p, l)->place;
-        if (place.tensor > 0 || place.data > 0) continue;
-        const program *program_ = step_program(p, l);
-        const stage_costs *costs = p->settings.costs_of_lane[l];
-        for (uint32_t i = 0; i < program_->data_calls.count; i++)
-            if (is_new(program_->data_calls.items, i))
-                messages += messages_of(p, p->data_group[l], program_->data_calls.items[i].kind,
-                                        program_->data_calls.items[i].bytes);
-        for (uint32_t c = 0; c < p->settings.schedule->chunks; c++)
-            for (uint32_t i = 0; i < costs->chunks[c]->tensor_call_count; i++)
-                messages += messages_of(p, p->tensor_group[l], costs->chunks[c]->tensor_calls[i].kind,
-                                        costs->chunks[c]->tensor_calls[i].bytes);
-    }
-    return messages;
+    if (p->settings.grain == GRAIN_STREAMS) return 0;
+    const arena_mark_t mark = arena_mark(p->arena);
+    plan_counter c = { .player = p, .seen = map_create(p->arena), .by_size = map_create(p->arena) };
+    for (lane_id l = 0; l < p->lane_count; l++)
+        add_plans(&c, l);
+    arena_release(p->arena, mark);
+    return c.messages;
 }

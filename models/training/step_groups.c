@@ -61,7 +61,7 @@ void step_join_meeting(step_player *p, lane_id lane, const program_op *op)
     const parallel_place place = step_lane_def(p, lane)->place;
     const bool table = op->kind == OP_TABLE;
     const group_id group = table ? p->table_group[lane] : p->norm_group[lane];
-    const uint64_t bytes = table ? step_program(p, lane)->table_bytes : 4;
+    const uint64_t bytes = table ? step_program(p, lane)->table_bytes : STEP_NORM_BYTES;
     p->lanes[lane].joined = step_now(p);
     arrive(p, meeting_of(p, group, COLLECTIVE_ALL_REDUCE, bytes, op->name),
            table ? place.pipeline > 0 : place.pipeline);
@@ -90,13 +90,13 @@ void step_line_data(step_player *p, lane_id lane, uint32_t first, uint32_t count
     join_data(p, lane);
 }
 
-static void end_data_of(step_player *p, lane_id lane, const meeting *m, const collective_result *result,
-                        uint64_t name)
+static void end_data_of(step_player *p, lane_id lane, const meeting *m, const collective_result *result)
 {
     lane_state *own = &p->lanes[lane];
     const sim_time joined = p->data_times[p->data_start[lane] + m->subject].joined;
     SIM_ASSERT(own->data_joined && own->data_done == m->subject);
-    step_digest_task(p, lane, name, NO_ID, m->subject, joined, result->end_ps);
+    step_digest_task(p, lane, p->call_names[step_lane_def(p, lane)->place.pipeline][m->subject], NO_ID,
+                     m->subject, joined, result->end_ps);
     step_tell_span(p, &(step_span){ .step = p->step,
                                     .lane = lane,
                                     .stream = STREAM_DP,
@@ -117,12 +117,11 @@ static void end_data(step_player *p, const meeting *m, const collective_result *
     const lane_group *g = &p->groups.items[m->group];
     const lane_id *lanes = &p->group_lanes[g->first_lane];
     const uint32_t count = g->lane_count;
-    const uint64_t name = sim_digest_text(m->name);
     p->data_meetings[p->data_meeting_start[lanes[0]] + m->subject] = (data_meeting){
         .last_arrival = result->last_arrival_ps, .end = result->end_ps, .last_lane = last_lane
     };
     for (uint32_t i = 0; i < count; i++)
-        end_data_of(p, lanes[i], m, result, name);
+        end_data_of(p, lanes[i], m, result);
     for (uint32_t i = 0; i < count; i++) {
         lane_state *own = &p->lanes[lanes[i]];
         if (own->wait == WAIT_DATA && own->data_done >= own->wanted) {
@@ -418,6 +417,19 @@ static uint32_t *ids_by_lane(step_player *p)
     return ids;
 }
 
+// Once per program, for there is one at the end of every data call.
+static void build_call_names(step_player *p)
+{
+    const uint32_t stages = p->settings.lanes->sizes.pipeline;
+    p->call_names = arena_array(p->arena, uint64_t *, stages);
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        const data_call_array *calls = &p->settings.programs[stage].data_calls;
+        p->call_names[stage] = arena_array(p->arena, uint64_t, calls->count);
+        for (uint32_t i = 0; i < calls->count; i++)
+            p->call_names[stage][i] = sim_digest_text(calls->items[i].name);
+    }
+}
+
 // Data calls of each lane, and those of its group, kept with the group's first lane.
 static void build_data_times(step_player *p)
 {
@@ -444,8 +456,16 @@ static void find_slow_link(step_player *p, group_id group)
     const topology *t = network_topology(p->network);
     const link_id slowest = collectives_slowest_link(p->collectives, group);
     if (slowest == NO_ID || topology_link_at(t, slowest)->health_ratio == 1.0) return;
-    for (uint32_t i = 0; i < p->slow_link_count; i++)
-        if (p->slow_links[i] == slowest) p->groups.items[group].slow_link = i;
+    uint32_t low = 0, high = p->slow_link_count; // they ascend
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (p->slow_links[middle] <= slowest)
+            low = middle;
+        else
+            high = middle;
+    }
+    SIM_ASSERT(p->slow_links[low] == slowest);
+    p->groups.items[group].slow_link = low;
 }
 
 static void build_slow_links(step_player *p)
@@ -483,6 +503,7 @@ void step_build_groups(step_player *p)
     p->messages = sizes.pipeline > 1 ? program_messages(p->settings.schedule) : 0;
     p->message_states = arena_array(p->arena, message_state, (size_t)p->lane_count * p->messages);
     build_data_times(p);
+    build_call_names(p);
     build_slow_links(p);
 }
 

@@ -20,6 +20,8 @@
 #include "models/training/step.h"
 #include "sim/array.h"
 
+enum { STEP_NORM_BYTES = 4 }; // of OP_NORM: one fp32 number
+
 // Roles of groups: what their collectives are for.
 typedef enum group_role { ROLE_TENSOR, ROLE_DATA, ROLE_MOVE, ROLE_TABLE, ROLE_NORM, ROLES } group_role;
 
@@ -133,6 +135,7 @@ struct step_player {
     const link_id *slow_links; // of the fabric: those that are degraded
     uint32_t slow_link_count;
     uint64_t *pass_names;   // digest words, by direction
+    uint64_t **call_names;  // by stage and data call
     segment_array segments; // scratch
     uint16_t kind_start, kind_goes_on;
     uint32_t step;

@@ -587,7 +587,7 @@ static void folding_does_not_show(void **state)
         sim_run(b->s, SIM_TIME_MAX);
         check_rest(b);
         digests[folded] = sim_digest(b->s);
-        bytes[folded] = network_counters_of(b->n).bytes_received;
+        bytes[folded] = (uint64_t)network_counters_of(b->n).bytes_received;
         bench_destroy(b);
     }
     assert_true(digests[0] == digests[1]);

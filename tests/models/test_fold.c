@@ -24,7 +24,6 @@ typedef struct fold_case {
     parallel_sizes sizes;
     fold_obstacle_kind want;
     bool alone;
-    bool quiet_data; // data_groups_talk is false
     rank_id rank;    // of the obstacle
     uint32_t turned; // in the second node ranks sit so many GPUs further on
 } fold_case;
@@ -54,8 +53,6 @@ static const fold_case cases[] = {
     // GPU > host > GPU is the path of groups. Ranks 0 and 1 reach NIC 0 over links of their own, then share its cable.
     { "four GPUs share a NIC", "node: rtx4090-4x, nodes: 2, " ONE_SWITCH, SIZES(4, 2, 1),
       .want = FOLD_COLUMNS_SHARE_LINK, .alone = true, .rank = 1 },
-    { "but not while the groups have nothing to say", "node: rtx4090-4x, nodes: 2, " ONE_SWITCH,
-      SIZES(4, 2, 1), .want = FOLD_NO_OBSTACLE, .alone = true, .quiet_data = true },
     // Inside a host all GPUs have a link each to the CPU: column 0 has those of GPUs 0 and 2, column 1 those of 1 and 3.
     { "groups of a host", "node: rtx4090-4x", SIZES(2, 2, 1), .want = FOLD_NO_OBSTACLE, .alone = false },
     { "a group over two nodes", "node: dgx-h100, nodes: 2, " ONE_SWITCH, SIZES(16, 1, 1),
@@ -203,7 +200,7 @@ static void columns_end_together(arena *a, const scenario *s, const fold_questio
     c->n = world_build_network(a, s, c->s, q->fabric);
     c->client = network_add_client(c->n, on_delivered, c);
     for (uint32_t p = 0; p < q->sizes.pipeline; p++) {
-        if (q->data_groups_talk) add_rings(a, c, q, p, &seed);
+        add_rings(a, c, q, p, &seed);
         if (q->sizes.pipeline > 1) add_stages(c, q, p, (p + 1) % q->sizes.pipeline, &seed);
     }
     for (uint32_t tag = 0; tag < c->count; tag++)
@@ -235,9 +232,7 @@ static void proof_matches(void **state)
     const fold_question q = { .fabric = fabric,
                               .sizes = c->sizes,
                               .gpu_of_rank = gpu_of_rank,
-                              .health = degraded_gpus(l.a, &l.s.cluster.degraded, fabric),
-                              .data_groups_talk = !c->quiet_data,
-                              .pipeline_talks = true };
+                              .health = degraded_gpus(l.a, &l.s.cluster.degraded, fabric) };
     const bool exact = fold_is_exact(l.a, &q, &obstacle);
     assert_string_equal(fold_obstacle_words[obstacle.kind], fold_obstacle_words[c->want]);
     assert_int_equal(exact, c->want == FOLD_NO_OBSTACLE);

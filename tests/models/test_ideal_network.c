@@ -197,6 +197,29 @@ static void links_count_what_they_carried(void **state)
     bench_destroy(b);
 }
 
+// 2^40 requests of 2^30 bytes, as each of 16 groups: 2^74 bytes, which no 64 bits hold.
+static void bytes_are_counted_beyond_64_bits(void **state)
+{
+    (void)state;
+    bench *b = bench_create(NULL);
+    const network_edge edge = { .from = topology_gpu_vertex(b->t, 0),
+                                .to = topology_gpu_vertex(b->t, 5),
+                                .bytes = UINT64_C(1) << 30 };
+    network_carry(b->n,
+                  &(network_request){ .edges = &edge,
+                                      .edge_count = 1,
+                                      .delay_crossings = 1,
+                                      .weight = 1,
+                                      .queue_pairs = 1,
+                                      .multiplicity = 16,
+                                      .client = b->client },
+                  UINT64_C(1) << 40);
+    const network_counters c = network_counters_of(b->n);
+    assert_true(c.bytes_sent == (unsigned __int128)1 << 74 && c.bytes_received == c.bytes_sent);
+    network_verify(b->n);
+    bench_destroy(b);
+}
+
 // ---- laws on random traffic ----
 
 // Random starts, streams, cancellations and multiplicities: bytes are kept, and every link carried what crossed it.
@@ -245,7 +268,7 @@ static void random_traffic_keeps_bytes(void **state)
     network_counters c = network_counters_of(b->n);
     if (c.bytes_sent != sent || c.bytes_received != sent || c.delivered + c.cancelled != 1000)
         fail_msg("seed %" PRIu64 ": sent %" PRIu64 ", received %" PRIu64 ", want %" PRIu64, seed,
-                 c.bytes_sent, c.bytes_received, sent);
+                 (uint64_t)c.bytes_sent, (uint64_t)c.bytes_received, sent);
     for (link_id l = 0; l < topology_link_count(b->t); l++)
         if (network_link_bytes(b->n, l) != want[l]) fail_msg("seed %" PRIu64 ": link %" PRIu32, seed, l);
     bench_destroy(b);
@@ -282,10 +305,11 @@ static void a_faster_link_never_slows_a_transfer(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(times) + 4];
+    struct CMUnitTest tests[ARRAY_COUNT(times) + 5];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(times); i++)
         tests[n++] = (struct CMUnitTest){ times[i].name, time_is_as_by_hand, NULL, NULL, (void *)&times[i] };
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(bytes_are_counted_beyond_64_bits);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(counters_follow_a_transfer);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(links_count_what_they_carried);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(random_traffic_keeps_bytes);

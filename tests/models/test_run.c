@@ -387,14 +387,14 @@ static const struct refusal refusals[] = {
       "windtunnel: error: cannot create \"none/run.db\": No such file or directory\n" },
     { "more steps than the clock holds", TINY, "run.steps=1000000000,training.global_batch=600", "run.db",
       SIM_EXIT_INPUT,
-      "--set:1:5: error: 1000000000 steps of up to 627.6 ms are more than the 53 days that the clock of a "
+      "--set:1:5: error: 1000000000 steps of at least 46.48 ms are more than the 53 days that the clock of a "
       "step simulation may run\n"
       "    1 | run.steps=1000000000\n"
       "      |     ^\n"
-      "  hint: steps: 7347972\n" },
+      "  hint: steps: 99226830\n" },
     { "rates that no clock holds", TINY,
       "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.001 B/s } }", "run.db", SIM_EXIT_INPUT,
-      "s.yaml:6:8: error: 2 steps of up to 21710 d are more than the 53 days that the clock of a step "
+      "s.yaml:6:8: error: a step of up to 21710 d is more than the 53 days that the clock of a step "
       "simulation may run\n"
       "    6 | run: { steps: 2, trace: transfers }\n"
       "      |        ^\n"
@@ -461,6 +461,52 @@ static void refusal_prints(void **state)
     run_free(&b.result);
     assert_int_equal(scratch_count(""), c->text ? 1 : 0); // no file remains
     assert_int_equal(scratch_leave(&place), 0);
+}
+
+#define LONG_STEPS(steps_)                                                                                   \
+    "cluster.node={ base: dgx-a100, scale_up: { kind: pcie, rate: 0.3 B/s } }", "plan.gpus=8",               \
+        "plan.sharding=none", "training.global_batch=8", "run.steps=" steps_
+
+// 23 days, which is below the 53 of the bound also by the slowest protocol, and 185 days of the time of 8 GPUs: more than 106.
+static void a_step_that_no_row_can_tell_stops_the_run(void **state)
+{
+    bench b;
+    static const char *const sets[] = { LONG_STEPS("1") };
+    prepare(&b, *state, TINY);
+    b.options.sets = sets;
+    b.options.set_count = ARRAY_COUNT(sets);
+    assert_true(execute(&b)); // without a trace nothing is to be told
+    run_free(&b.result);
+    b.options.output_path = "run.db";
+    assert_false(execute(&b));
+    assert_int_equal(b.result.state, RUN_FAILED);
+    assert_error_prints(
+        &b.error,
+        "s.yaml:6:18: error: a step of 23.11 d on 8 GPUs is more GPU time than the 106 days that a row of "
+        "the trace can tell\n"
+        "    6 | run: { steps: 2, trace: transfers }\n"
+        "      |                  ^\n"
+        "  hint: trace: summary, or a run without an output\n");
+    run_free(&b.result);
+}
+
+// The third step begins on day 46, in the first half of what the clock holds, the fourth would not.
+static void no_step_begins_late(void **state)
+{
+    bench b;
+    static const char *const sets[] = { LONG_STEPS("4") };
+    prepare(&b, *state, TINY);
+    b.options.sets = sets;
+    b.options.set_count = ARRAY_COUNT(sets);
+    assert_false(execute(&b));
+    assert_int_equal(b.result.state, RUN_FAILED);
+    assert_int_equal(b.result.steps_done, 3);
+    assert_error_prints(
+        &b.error, "--set:1:5: error: the clock of a step simulation has run for 53 days after 3 of 4 steps\n"
+                  "    1 | run.steps=4\n"
+                  "      |     ^\n"
+                  "  hint: steps: 3\n");
+    run_free(&b.result);
 }
 
 static void loading_alone_reads_and_checks(void **state)
@@ -559,7 +605,7 @@ static void memory_may_end_at_any_time(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 11];
+    struct CMUnitTest tests[ARRAY_COUNT(refusals) + 13];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(refusals); i++)
         tests[n++] = (struct CMUnitTest){ refusals[i].name, refusal_prints, NULL, NULL,
@@ -574,6 +620,8 @@ int main(void)
     tests[n++] = IN_SCRATCH(memory_does_not_grow_with_steps);
     tests[n++] = IN_SCRATCH(progress_can_stop_the_run);
     tests[n++] = IN_SCRATCH(a_run_may_stop_before_its_first_step_ends);
+    tests[n++] = IN_SCRATCH(a_step_that_no_row_can_tell_stops_the_run);
+    tests[n++] = IN_SCRATCH(no_step_begins_late);
     tests[n++] = IN_SCRATCH(loading_alone_reads_and_checks);
     tests[n++] = IN_SCRATCH(what_degraded_parts_cost_is_told);
     tests[n++] = IN_SCRATCH(memory_may_end_at_any_time);
