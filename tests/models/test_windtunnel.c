@@ -59,7 +59,7 @@ static void a_scenario_is_run_and_asked(void **state)
     uint32_t metrics = 0;
     while (windtunnel_metric(w, metrics))
         metrics++;
-    assert_int_equal(metrics, 31);
+    assert_int_equal(metrics, 32);
     windtunnel_free(w);
 }
 
