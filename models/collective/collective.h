@@ -77,7 +77,8 @@ uint32_t collectives_group_count(const collectives *c);
 const group_def *collectives_group(const collectives *c, group_id g);
 uint32_t collectives_ring_count(const collectives *c, group_id g); // side by side
 // The link that sets the pace of its rings when nothing else moves; NO_ID: none, or a bundle (collective_pace.c).
-link_id collectives_slowest_link(collectives *c, group_id g);
+// healthy_ratio: how long they would take, were no link degraded, against how long they do.
+link_id collectives_slowest_link(collectives *c, group_id g, double *healthy_ratio);
 uint32_t collectives_rings(const collectives *c, group_id g); // the same number where groups have equal rings
 // An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
 // ends in the instant in which its member arrives (still an event).

@@ -7,6 +7,8 @@ typedef struct pace_search {
     const topology *topology;
     uint32_t *crossings; // by link or bundle; all 0 between searches
     uint32_t slowest;    // NO_ID: nothing has been crossed yet
+    double longest,
+        healthy; // crossings / rate of the slowest link, as it is; of the slowest were all healthy
 } pace_search;
 
 static bool is_slower(const pace_search *s, uint32_t link)
@@ -21,6 +23,20 @@ static bool is_slower(const pace_search *s, uint32_t link)
 
 typedef enum pace_pass { PACE_COUNT, PACE_SEARCH, PACE_RESET, PACE_PASSES } pace_pass;
 
+static double health_of(const topology *t, uint32_t link)
+{
+    return link < topology_link_count(t) ? topology_link_at(t, link)->health_ratio : 1.0;
+}
+
+static void search(pace_search *s, uint32_t link)
+{
+    const double time = s->crossings[link] / (double)topology_rate_mBps(s->topology, link);
+    const double healthy = time * health_of(s->topology, link);
+    if (is_slower(s, link)) s->slowest = link;
+    if (time > s->longest) s->longest = time;
+    if (healthy > s->healthy) s->healthy = healthy;
+}
+
 static void look_at(pace_search *s, vertex_id from, vertex_id to, pace_pass pass)
 {
     uint32_t path[TOPOLOGY_PATH_MAX];
@@ -30,8 +46,8 @@ static void look_at(pace_search *s, vertex_id from, vertex_id to, pace_pass pass
             s->crossings[path[i]]++;
         else if (pass == PACE_RESET)
             s->crossings[path[i]] = 0;
-        else if (is_slower(s, path[i]))
-            s->slowest = path[i];
+        else
+            search(s, path[i]);
 }
 
 static void look_at_rings(pace_search *s, const ring_set *rings, const vertex_id *members, pace_pass pass)
@@ -43,15 +59,17 @@ static void look_at_rings(pace_search *s, const ring_set *rings, const vertex_id
         }
 }
 
-link_id collectives_slowest_link(collectives *c, group_id g)
+link_id collectives_slowest_link(collectives *c, group_id g, double *healthy_ratio)
 {
     const group *own = &c->groups.items[g];
     const topology *t = network_topology(c->network);
+    *healthy_ratio = 1.0;
     if (own->def.count == 1) return NO_ID;
     if (!c->crossings)
         c->crossings = arena_array(c->arena, uint32_t, topology_link_count(t) + topology_bundle_count(t));
     pace_search s = { .topology = t, .crossings = c->crossings, .slowest = NO_ID };
     for (int pass = 0; pass < PACE_PASSES; pass++)
         look_at_rings(&s, plan_cache_rings(c->plans, own->rings), own->def.members, (pace_pass)pass);
+    if (s.longest > 0.0) *healthy_ratio = s.healthy / s.longest;
     return s.slowest < topology_link_count(t) ? s.slowest : NO_ID;
 }

@@ -168,34 +168,35 @@ static uint32_t first_after(const idle_array *idle, sim_time time)
 }
 
 // Along the peer's idle intervals: its causes are taken over, or only its culprits (inherits false).
-static void charge_along(blame *b, lane_id lane, sim_time end, lane_id peer, blame_cause own, bool inherits,
-                         sim_time now)
+static void charge_along(blame *b, lane_id lane, sim_time end, lane_id peer, lane_id culprit, blame_cause own,
+                         bool inherits, sim_time now)
 {
+    const uint32_t working = culprit == lane ? NO_ID : culprit; // nobody keeps itself waiting
     const idle_array *theirs = &b->accounts[peer].idle;
     for (uint32_t i = first_after(theirs, blame_busy_until(b, lane)); i < theirs->count; i++) {
         const idle_interval interval = theirs->items[i]; // the array may move
         const blame_cause cause = inherits ? (blame_cause)interval.cause : own;
         if (interval.start >= end || interval.known >= now) break;
-        charge(b, lane, interval.start < end ? interval.start : end, own, peer, now);
-        // The peer may have waited for this lane: nobody keeps itself waiting.
-        const uint32_t culprit = interval.culprit == lane ? NO_ID : interval.culprit;
-        charge(b, lane, interval.end < end ? interval.end : end, cause, culprit, now);
+        charge(b, lane, interval.start < end ? interval.start : end, own, working, now);
+        const uint32_t waited_for = interval.culprit == lane ? NO_ID : interval.culprit;
+        charge(b, lane, interval.end < end ? interval.end : end, cause, waited_for, now);
     }
-    charge(b, lane, end, own, peer, now);
+    charge(b, lane, end, own, working, now);
 }
 
-void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, blame_cause own, sim_time now)
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, lane_id culprit, blame_cause own,
+                         sim_time now)
 {
     if (peer == lane)
         charge(b, lane, end, BLAME_OTHER, NO_ID, now);
     else
-        charge_along(b, lane, end, peer, own, true, now);
+        charge_along(b, lane, end, peer, culprit, own, true, now);
 }
 
-void blame_idle_for_stage(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now)
+void blame_idle_for_stage(blame *b, lane_id lane, sim_time end, lane_id peer, lane_id culprit, sim_time now)
 {
     SIM_ASSERT(peer != lane);
-    charge_along(b, lane, end, peer, BLAME_BUBBLE, false, now);
+    charge_along(b, lane, end, peer, culprit, BLAME_BUBBLE, false, now);
 }
 
 void blame_end_step(blame *b, sim_time end)

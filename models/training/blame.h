@@ -57,11 +57,12 @@ sim_time blame_idle_for_part(blame *b, lane_id lane, sim_time end, blame_cause c
                              sim_time known);
 // The lane was idle until end because peer had not come yet: charged along the peer's idle causes in that time, the rest to
 // own. Only causes known before now count, so that the order of charges at one instant does not show. peer == lane is charged
-// to BLAME_OTHER (it cannot wait for itself).
-void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, blame_cause own, sim_time now);
+// to BLAME_OTHER (it cannot wait for itself). culprit: who is to blame while the peer works: itself, or by whom it is slow.
+void blame_idle_for_peer(blame *b, lane_id lane, sim_time end, lane_id peer, lane_id culprit, blame_cause own,
+                         sim_time now);
 // The lane was idle until end because peer, another lane, had not handed over what it needs: BLAME_BUBBLE, whatever that lane
 // waited for, with its culprits.
-void blame_idle_for_stage(blame *b, lane_id lane, sim_time end, lane_id peer, sim_time now);
+void blame_idle_for_stage(blame *b, lane_id lane, sim_time end, lane_id peer, lane_id culprit, sim_time now);
 // Ends the step for every lane; asserts conservation.
 void blame_end_step(blame *b, sim_time end);
 const sim_time *blame_of_lane(const blame *b, lane_id lane); // BLAME_CAUSES entries, this step

@@ -12,10 +12,13 @@ void step_idle_exposed(step_player *p, lane_id lane, group_id group, sim_time en
 {
     const lane_group *g = &p->groups.items[group];
     const blame_cause cause = exposed_by_role[g->role];
-    if (g->slow_link == NO_ID)
-        blame_idle(p->blame, lane, end, cause, known);
-    else
+    const sim_time from = blame_busy_until(p->blame, lane);
+    if (g->slow_link != NO_ID && end > from) { // the link is to blame for what it adds, not for the whole
+        const sim_time anyway = (sim_time)((double)(end - from) * g->healthy_ratio);
+        blame_idle(p->blame, lane, from + anyway, cause, known);
         blame_idle_for_part(p->blame, lane, end, cause, g->slow_link, known);
+    }
+    blame_idle(p->blame, lane, end, cause, known);
 }
 
 // A lane of another stage that is still at work is what a pipeline's end looks like: bubble.
@@ -27,7 +30,7 @@ static blame_cause waiting_for(const step_player *p, lane_id lane, lane_id peer)
 
 static void idle_for_peer(step_player *p, lane_id lane, sim_time end, lane_id peer, sim_time now)
 {
-    blame_idle_for_peer(p->blame, lane, end, peer, waiting_for(p, lane, peer), now);
+    blame_idle_for_peer(p->blame, lane, end, peer, p->slow_mate[peer], waiting_for(p, lane, peer), now);
 }
 
 // Data calls end one after another: what lay before the lane's own arrival at one is the business of the one before it, if it
@@ -75,7 +78,8 @@ void step_charge_message(step_player *p, lane_id lane, const program_move *move)
     const lane_id receiver = receiver_of(p, lane, move);
     const message_state *m = step_message(p, receiver, move->message);
     const sim_time now = step_now(p);
-    blame_idle_for_stage(p->blame, lane, m->handed, other_side(p, lane, move), now);
+    const lane_id peer = other_side(p, lane, move);
+    blame_idle_for_stage(p->blame, lane, m->handed, peer, p->slow_mate[peer], now);
     step_idle_exposed(p, lane, p->move_group[move->direction][receiver], m->end, now);
 }
 

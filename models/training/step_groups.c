@@ -454,7 +454,8 @@ static void build_data_times(step_player *p)
 static void find_slow_link(step_player *p, group_id group)
 {
     const topology *t = network_topology(p->network);
-    const link_id slowest = collectives_slowest_link(p->collectives, group);
+    lane_group *g = &p->groups.items[group];
+    const link_id slowest = collectives_slowest_link(p->collectives, group, &g->healthy_ratio);
     if (slowest == NO_ID || topology_link_at(t, slowest)->health_ratio == 1.0) return;
     uint32_t low = 0, high = p->slow_link_count; // they ascend
     while (high - low > 1) {
@@ -465,7 +466,7 @@ static void find_slow_link(step_player *p, group_id group)
             high = middle;
     }
     SIM_ASSERT(p->slow_links[low] == slowest);
-    p->groups.items[group].slow_link = low;
+    g->slow_link = low;
 }
 
 static void build_slow_links(step_player *p)
@@ -473,6 +474,23 @@ static void build_slow_links(step_player *p)
     p->slow_links = topology_degraded_links(network_topology(p->network), &p->slow_link_count);
     for (group_id g = 0; g < p->groups.count && p->slow_link_count > 0; g++)
         find_slow_link(p, g);
+}
+
+// Of each lane the one of its tensor-parallel group whose GPU is slow, by which all of the group are late; itself where none is.
+static void build_slow_mates(step_player *p)
+{
+    p->slow_mate = arena_array(p->arena, lane_id, p->lane_count);
+    for (lane_id l = 0; l < p->lane_count; l++) {
+        p->slow_mate[l] = l;
+        if (p->tensor_group[l] == NO_ID) continue;
+        const lane_group *g = &p->groups.items[p->tensor_group[l]];
+        for (uint32_t i = 0; i < g->lane_count; i++) {
+            const lane_id mate = p->group_lanes[g->first_lane + i];
+            const lane_def *slow = step_lane_def(p, p->slow_mate[l]), *other = step_lane_def(p, mate);
+            if (other->clock_ratio * other->memory_ratio < slow->clock_ratio * slow->memory_ratio)
+                p->slow_mate[l] = mate;
+        }
+    }
 }
 
 void step_build_groups(step_player *p)
@@ -505,6 +523,7 @@ void step_build_groups(step_player *p)
     build_data_times(p);
     build_call_names(p);
     build_slow_links(p);
+    build_slow_mates(p);
 }
 
 step_groups step_player_groups_of(const step_player *p, lane_id lane)

@@ -31,7 +31,8 @@ typedef struct lane_group {
     uint32_t first_lane, lane_count; // in group_lanes
     uint32_t arrivals;               // of each lane: members it stands for
     uint32_t open;                   // its meeting, or NO_ID. ROLE_MOVE has as many as there are messages
-    uint32_t slow_link; // the degraded link that sets its pace, by its place in slow_links; or NO_ID
+    uint32_t slow_link;   // the degraded link that sets its pace, by its place in slow_links; or NO_ID
+    double healthy_ratio; // with a slow_link: what its collectives would take without, against what they take
 } lane_group;
 
 typedef struct meeting { // a collective that is open
@@ -132,6 +133,7 @@ struct step_player {
     uint32_t *alone_start;
     alone_call *alone_calls;
 
+    lane_id *slow_mate;        // by lane: whom its tensor-parallel group waits for
     const link_id *slow_links; // of the fabric: those that are degraded
     uint32_t slow_link_count;
     uint64_t *pass_names;   // digest words, by direction

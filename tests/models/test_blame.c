@@ -71,7 +71,7 @@ static void waiting_for_a_peer_is_charged_along_its_causes(void **state)
     work(b, 1, 200, BLAME_FORWARD);
     blame_idle(b, 1, 230, BLAME_DATA, 230);
     work(b, 1, 300, BLAME_FORWARD);
-    blame_idle_for_peer(b, 0, 300, 1, BLAME_PEER, 300);
+    blame_idle_for_peer(b, 0, 300, 1, 1, BLAME_PEER, 300);
     blame_end_step(b, 300);
     assert_spent(
         b, 0,
@@ -91,7 +91,7 @@ static void only_the_common_time_is_charged_on(void **state)
     blame_idle(b, 1, 37, BLAME_DATA, 37);
     work(b, 1, 41, BLAME_FORWARD);
     blame_idle(b, 1, 90, BLAME_FAULT, 90);
-    blame_idle_for_peer(b, 0, 60, 1, BLAME_PEER, 91);
+    blame_idle_for_peer(b, 0, 60, 1, 1, BLAME_PEER, 91);
     assert_spent(b, 0,
                  (sim_time[BLAME_CAUSES]){
                      [BLAME_FORWARD] = 25, [BLAME_DATA] = 12, [BLAME_PEER] = 4, [BLAME_FAULT] = 19 });
@@ -110,7 +110,7 @@ static void charges_of_one_instant_do_not_see_each_other(void **state)
             if (i == first)
                 blame_idle(b, 1, 50, BLAME_DATA, 50);
             else
-                blame_idle_for_peer(b, 0, 50, 1, BLAME_PEER, 50);
+                blame_idle_for_peer(b, 0, 50, 1, 1, BLAME_PEER, 50);
         assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_PEER] = 50 });
         arena_destroy(a);
     }
@@ -122,7 +122,7 @@ static void a_lane_cannot_wait_for_itself(void **state)
     arena *a = arena_create("test");
     blame *b = blame_create(a, 1, ones);
     blame_start_step(b, 7);
-    blame_idle_for_peer(b, 0, 30, 0, BLAME_PEER, 30);
+    blame_idle_for_peer(b, 0, 30, 0, 0, BLAME_PEER, 30);
     assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_OTHER] = 23 });
     arena_destroy(a);
 }
@@ -143,10 +143,10 @@ static void culprits_are_handed_on(void **state)
     blame_start_step(b, 0);
     work(b, 2, 300, BLAME_FORWARD);
     work(b, 1, 100, BLAME_FORWARD);
-    blame_idle_for_peer(b, 1, 300, 2, BLAME_PEER, 300);
+    blame_idle_for_peer(b, 1, 300, 2, 2, BLAME_PEER, 300);
     work(b, 1, 340, BLAME_FORWARD);
     work(b, 0, 40, BLAME_FORWARD);
-    blame_idle_for_peer(b, 0, 340, 1, BLAME_PEER, 340);
+    blame_idle_for_peer(b, 0, 340, 1, 1, BLAME_PEER, 340);
     assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 40, [BLAME_PEER] = 300 });
     assert_caused(b, 0, 0, 0);
     assert_caused(b, 1, 3 * 100, 0);
@@ -165,9 +165,9 @@ static void nobody_is_the_culprit_of_its_own_waiting(void **state)
     blame *b = blame_create(a, 2, ones);
     blame_start_step(b, 0);
     work(b, 0, 20, BLAME_FORWARD);
-    blame_idle_for_peer(b, 1, 60, 0, BLAME_PEER, 60);
+    blame_idle_for_peer(b, 1, 60, 0, 0, BLAME_PEER, 60);
     work(b, 1, 100, BLAME_FORWARD);
-    blame_idle_for_peer(b, 0, 100, 1, BLAME_PEER, 100);
+    blame_idle_for_peer(b, 0, 100, 1, 1, BLAME_PEER, 100);
     assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 20, [BLAME_PEER] = 80 });
     assert_caused(b, 0, 60, 0);
     assert_caused(b, 1, 40, 0);
@@ -203,11 +203,11 @@ static void waiting_for_another_stage_is_bubble(void **state)
     blame_start_step(b, 0);
     work(b, 2, 80, BLAME_FORWARD);
     work(b, 1, 50, BLAME_FORWARD);
-    blame_idle_for_peer(b, 1, 80, 2, BLAME_PEER, 80);
+    blame_idle_for_peer(b, 1, 80, 2, 2, BLAME_PEER, 80);
     blame_idle(b, 1, 90, BLAME_PP_WAIT, 90);
     work(b, 1, 120, BLAME_FORWARD);
     work(b, 0, 10, BLAME_FORWARD);
-    blame_idle_for_stage(b, 0, 120, 1, 120);
+    blame_idle_for_stage(b, 0, 120, 1, 1, 120);
     assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 10, [BLAME_BUBBLE] = 110 });
     assert_caused(b, 1, 0, 40 + 30);
     assert_caused(b, 2, 30, 30);
@@ -223,7 +223,7 @@ static void the_own_cause_may_be_bubble(void **state)
     blame_start_step(b, 0);
     work(b, 1, 50, BLAME_FORWARD);
     blame_idle(b, 1, 57, BLAME_EXPOSED_DP, 57);
-    blame_idle_for_peer(b, 0, 60, 1, BLAME_BUBBLE, 60);
+    blame_idle_for_peer(b, 0, 60, 1, 1, BLAME_BUBBLE, 60);
     assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_BUBBLE] = 53, [BLAME_EXPOSED_DP] = 7 });
     assert_caused(b, 1, 0, 53);
     arena_destroy(a);
@@ -244,8 +244,8 @@ static void parts_are_culprits_and_handed_on(void **state)
     work(b, 1, 90, BLAME_FORWARD);
     work(b, 2, 80, BLAME_FORWARD);
     assert_int_equal(blame_idle_for_part(b, 0, 150, BLAME_EXPOSED_DP, 1, 150), 50);
-    blame_idle_for_peer(b, 1, 150, 0, BLAME_PEER, 151);
-    blame_idle_for_stage(b, 2, 150, 0, 151);
+    blame_idle_for_peer(b, 1, 150, 0, 0, BLAME_PEER, 151);
+    blame_idle_for_stage(b, 2, 150, 0, 0, 151);
     assert_spent(
         b, 1, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 90, [BLAME_PEER] = 10, [BLAME_EXPOSED_DP] = 50 });
     assert_spent(b, 2, (sim_time[BLAME_CAUSES]){ [BLAME_FORWARD] = 80, [BLAME_BUBBLE] = 70 });
@@ -271,7 +271,7 @@ static void what_is_still_asked_for_is_kept(void **state)
     work(b, 0, 11, BLAME_FORWARD);
     for (sim_time i = 0; i < INTERVALS; i++) {
         if (10 * i == LATE) { // lane 0 is charged, and both have time to go on from here
-            blame_idle_for_peer(b, 0, LATE, 1, BLAME_PEER, LATE + 1);
+            blame_idle_for_peer(b, 0, LATE, 1, 1, BLAME_PEER, LATE + 1);
             work(b, 2, LATE, BLAME_FORWARD);
         }
         work(b, 1, 10 * i + 7, BLAME_FORWARD);
@@ -279,12 +279,32 @@ static void what_is_still_asked_for_is_kept(void **state)
     }
     // From 11 on there are the intervals 1 to INTERVALS - 1 of 3 each.
     const sim_time end = 10 * INTERVALS;
-    blame_idle_for_peer(b, 0, end, 1, BLAME_PEER, end + 1);
-    blame_idle_for_peer(b, 2, end, 1, BLAME_PEER, end + 1);
+    blame_idle_for_peer(b, 0, end, 1, 1, BLAME_PEER, end + 1);
+    blame_idle_for_peer(b, 2, end, 1, 1, BLAME_PEER, end + 1);
     assert_int_equal(blame_of_lane(b, 0)[BLAME_DATA], 3 * (INTERVALS - 1));
     assert_int_equal(blame_of_lane(b, 2)[BLAME_DATA], 3 * (end - LATE) / 10);
     assert_caused(b, 1, (uint64_t)(7 * (INTERVALS - 1) - 1 + 7 * (end - LATE) / 10), 0);
     blame_end_step(b, end);
+    arena_destroy(a);
+}
+
+// Lane 0 waits for lane 1, which works, but is late because of lane 2, until 30; then lane 1 waits for that one itself.
+static void who_makes_a_peer_slow_is_the_culprit(void **state)
+{
+    (void)state;
+    arena *a = arena_create("test");
+    blame *b = blame_create(a, 3, ones);
+    blame_start_step(b, 0);
+    work(b, 1, 30, BLAME_FORWARD);
+    blame_idle_for_peer(b, 1, 40, 2, 2, BLAME_PEER, 40);
+    work(b, 1, 55, BLAME_FORWARD);
+    blame_idle_for_stage(b, 0, 55, 1, 2, 55);
+    assert_spent(b, 0, (sim_time[BLAME_CAUSES]){ [BLAME_BUBBLE] = 55 });
+    assert_caused(b, 1, 0, 0);
+    assert_caused(b, 2, 10, 55);
+    work(b, 2, 70, BLAME_FORWARD); // and nobody is the culprit of its own waiting in this way either
+    blame_idle_for_stage(b, 2, 80, 1, 2, 80);
+    assert_caused(b, 2, 10, 55);
     arena_destroy(a);
 }
 
@@ -304,6 +324,7 @@ int main(void)
         cmocka_unit_test(waiting_for_another_stage_is_bubble),
         cmocka_unit_test(the_own_cause_may_be_bubble),
         cmocka_unit_test(what_is_still_asked_for_is_kept),
+        cmocka_unit_test(who_makes_a_peer_slow_is_the_culprit),
     };
     return cmocka_run_group_tests_name("blame", tests, NULL, NULL);
 }
