@@ -476,7 +476,7 @@ static void build_slow_links(step_player *p)
         find_slow_link(p, g);
 }
 
-// Of each lane the one of its tensor-parallel group whose GPU is slow, by which all of the group are late; itself where none is.
+// Of each lane the one of its tensor-parallel group whose GPU is slow, which makes all of the group late; itself where none is.
 static void build_slow_mates(step_player *p)
 {
     p->slow_mate = arena_array(p->arena, lane_id, p->lane_count);
