@@ -40,6 +40,38 @@ bool document_parse(arena *a, const char *name, const char *text, size_t length,
     return true;
 }
 
+static bool parse_json(arena *a, const doc_source *source, document *out, sim_error *error)
+{
+    doc_load load = { .arena = a };
+    *out = (document){ .file = source->file, .text = source->text, .text_length = source->length };
+    return doc_read_json(&load, source, &out->root, error);
+}
+
+bool document_load_json(arena *a, const char *path, const sim_place *where, document *out, sim_error *error)
+{
+    char *text;
+    size_t length;
+    *out = (document){ 0 };
+    if (!doc_read_text(a, path, where, &text, &length, error)) return false;
+    const doc_source source = {
+        .file = arena_text(a, path), .text = text, .length = length, .start = doc_mark_length(text, length)
+    };
+    return parse_json(a, &source, out, error);
+}
+
+bool document_parse_json(arena *a, const char *name, const char *text, size_t length, document *out,
+                         sim_error *error)
+{
+    if (length > DOCUMENT_BYTES_MAX)
+        return sim_fail(error, SIM_EXIT_INPUT, &(sim_place){ .file = name },
+                        "the text has %zu bytes; at most %d are read", length, DOCUMENT_BYTES_MAX);
+    const doc_source source = { .file = arena_text(a, name),
+                                .text = arena_text_n(a, text, length),
+                                .length = length,
+                                .start = doc_mark_length(text, length) };
+    return parse_json(a, &source, out, error);
+}
+
 const doc_pair *document_find_pair(const doc_node *mapping, const char *key)
 {
     if (mapping->kind != DOC_MAPPING) return NULL;

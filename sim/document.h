@@ -54,6 +54,11 @@ bool document_load(arena *a, const char *path, document *out, sim_error *error);
 // The same from memory; name stands in messages, includes are relative to directory (NULL: includes are refused).
 bool document_parse(arena *a, const char *name, const char *text, size_t length, const char *directory,
                     document *out, sim_error *error);
+// The same tree of strict JSON (RFC 8259), where no key includes, escapes are JSON's, and null, numbers, true and false are
+// scalars without quotes. NaN, Infinity and -Infinity, which Python writes, are kept so. where: who names the file, or NULL.
+bool document_load_json(arena *a, const char *path, const sim_place *where, document *out, sim_error *error);
+bool document_parse_json(arena *a, const char *name, const char *text, size_t length, document *out,
+                         sim_error *error);
 // --set path=value: "plan.data=4", "cluster.nodes[1].count=8". The value is YAML ("{a: 1}" too) and its place is
 // argument itself (file "--set"). Makes mappings on the way that do not exist; refuses a path through a scalar or an
 // item beyond the end of a list.

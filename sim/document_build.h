@@ -47,6 +47,8 @@ size_t doc_mark_length(const char *text, size_t length);
 // document_yaml.c: the text of source to a tree whose root stands at this depth (from 1).
 bool doc_read_yaml(doc_load *load, const doc_source *source, uint32_t depth, doc_node **root,
                    sim_error *error);
+// document_json.c: the same of JSON, whose root stands at depth 1.
+bool doc_read_json(doc_load *load, const doc_source *source, doc_node **root, sim_error *error);
 // document_include.c: the text of a file, copied into the arena. where: who names it, or NULL.
 bool doc_read_text(arena *a, const char *path, const sim_place *where, char **copy, size_t *length,
                    sim_error *error);
