@@ -107,10 +107,20 @@ static void greatest_model_can_be_counted(void **state)
     }
     m.head_size = LLM_ATTENTION_WIDTH_MAX / m.heads;
     sim_error error = { 0 };
+    llm_def sparse = m;
+    m.experts = m.experts_per_token = m.shared_experts = m.dense_layers = 0;
+    m.expert_ffn = 0;
     assert_true(llm_complete(&m, NULL, &error));
     // q = c = 1e7: 1e6 (4e7 + 3e7) + (3e7 + 2e7 + 2e6) + 2e6 per layer, of 1e4; (2e8 + 1e8) 1e6 + 1e6 outside
     assert_int_equal(llm_parameters(&m), UINT64_C(10000) * 70000054000000 + UINT64_C(300000001000000));
     assert_true(llm_parameters(&m) < UINT64_C(1) << 63);
+    // Each layer sparse: experts of 3 x 1e6 x 1e8 parameters, and attention of low rank
+    sparse.shared_experts = sparse.dense_layers = 0;
+    sparse.expert_ffn = LLM_EXPERTS_WIDTH_MAX / sparse.experts;
+    sparse.latent = (latent_attention){ true, 1000000, 1000000, 5, 5, 5 };
+    assert_true(llm_complete(&sparse, NULL, &error));
+    assert_true(llm_parameters(&sparse) > UINT64_C(3) * 1000000000000000000);
+    assert_true(llm_parameters(&sparse) < UINT64_C(1) << 63);
 }
 
 static void defaults_follow_from_heads(void **state)
