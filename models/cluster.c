@@ -107,11 +107,14 @@ static const bind_row fabric_binds[] = {
     BIND_STRUCT(cluster_def, fabric, "fabric", fabric_binds, BIND_SET_FLAG(cluster_def, fabric.given),       \
                 BIND_NOTE("the network between the nodes; not needed for one node"))
 
+#define NAME_ROW BIND_TEXT(cluster_def, name, "name", BIND_NOTE("of a system of the catalogue, for people"))
+
 #define DEGRADED_ROW                                                                                         \
     BIND_LIST(cluster_def, degraded, "degraded", degraded_binds,                                             \
               BIND_NOTE("parts that are slower than healthy ones throughout the run, one a row"))
 
 const bind_row cluster_binds[] = {
+    NAME_ROW,
     BIND_PART(cluster_def, node, "node", "nodes", node_binds, BIND_REQUIRED,
               BIND_NOTE("the server: a name of the catalogue or a mapping")),
     BIND_U32(
@@ -132,6 +135,7 @@ static const bind_row node_entry_binds[] = {
 };
 
 const bind_row cluster_list_binds[] = {
+    NAME_ROW,
     BIND_LIST(cluster_def, list, "nodes", node_entry_binds, BIND_REQUIRED,
               BIND_NOTE("kinds of servers, which follow one another")),
     FABRIC_ROW,
@@ -167,12 +171,14 @@ bool cluster_prepare(arena *a, document *doc, sim_error *error)
     const doc_node *cluster = cluster_of(doc);
     const doc_node *fabric = cluster ? document_find(cluster, "fabric") : NULL;
     if (!fabric || fabric->kind != DOC_MAPPING) return true; // bind says what is wrong
+    const bool whole = !document_find(cluster, "base");      // the fabric of a system has cables of its own
     static const table_file cables = { .mapping = { "cluster", "fabric" },
                                        .key = "file",
                                        .list = "cables",
                                        .example = "cables.csv, with the columns a, b, rate, delay" };
     return table_file_inline(a, doc, &cables, error) &&
-           (!wants_cable_set(fabric) || document_set(a, doc, "cluster.fabric.cable_set=standard", error));
+           (!whole || !wants_cable_set(fabric) ||
+            document_set(a, doc, "cluster.fabric.cable_set=standard", error));
 }
 
 // ---- once it is bound

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/cluster.h: the part of a scenario that says what there is: nodes and the fabric between them, as plain definitions.
+// models/cluster.h: the part of a scenario that says what there is: nodes and the fabric between them, as plain definitions;
+// or a named system of the catalogue, which says the same.
 // Bound by scenario.c with the tables of cluster.c; models/cluster_fabric.h makes a topology of it.
 #pragma once
 #include "models/hardware/node.h"
@@ -83,6 +84,7 @@ typedef struct degraded_entry { // a row of cluster.degraded: one part and what 
 ARRAY_OF(degraded_entry, degraded_entry_array);
 
 typedef struct cluster_def {
+    const char *name;      // of a system of the catalogue; NULL: none
     node_def node;         // that jobs run on; of a list, the first with GPUs, or the first
     uint32_t nodes;        // all of them
     node_entry_array list; // where cluster.nodes is one

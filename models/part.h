@@ -7,7 +7,7 @@
 #include "sim/bind.h"
 
 typedef struct catalogue {
-    const char *directory; // holds gpus/ nodes/ nics/ switches/ llms/ collectives/
+    const char *directory; // holds gpus/ kernels/ nodes/ nics/ switches/ cables/ systems/ llms/ collectives/
 } catalogue;
 
 // Where the catalogue is: given (--catalogue; may be NULL), else WINDTUNNEL_CATALOGUE, else ../share/windtunnel/catalogue

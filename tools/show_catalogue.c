@@ -11,8 +11,10 @@ typedef union part {
     nic_def nic;
     switch_def network_switch;
     cable_set_def cable_set;
+    cluster_def system;
     llm_def llm;
     collective_terms collectives;
+    kernel_set_def kernels;
 } part;
 
 typedef struct folder {
@@ -75,11 +77,23 @@ static const char *describe_cables(arena *a, const part *p)
     return text;
 }
 
+static const char *describe_system(arena *a, const part *p)
+{
+    const cluster_def *c = &p->system;
+    const char *nodes = c->nodes > 1 ? arena_format(a, "%u x ", c->nodes) : "";
+    if (!c->fabric.given) return arena_format(a, "%s%s", nodes, c->node.name);
+    return arena_format(a, "%s%s, %s of %s", nodes, c->node.name, fabric_topology_words[c->fabric.topology],
+                        c->fabric.network_switch.name);
+}
+
 static const char *describe_llm(arena *a, const part *p)
 {
     const llm_def *m = &p->llm;
-    return arena_format(a, "%.4g billion parameters, %u layers, hidden %" PRIu64 ", %u heads (%u key/value)",
-                        (double)llm_parameters(m) * 1e-9, m->layers, m->hidden, m->heads, m->kv_heads);
+    const uint64_t all = llm_parameters(m), active = llm_active_parameters(m);
+    const char *few = active < all ? arena_format(a, " (%.4g active)", (double)active * 1e-9) : "";
+    return arena_format(a,
+                        "%.4g billion parameters%s, %u layers, hidden %" PRIu64 ", %u heads (%u key/value)",
+                        (double)all * 1e-9, few, m->layers, m->hidden, m->heads, m->kv_heads);
 }
 
 static const char *describe_collectives(arena *a, const part *p)
@@ -87,9 +101,27 @@ static const char *describe_collectives(arena *a, const part *p)
     return arena_format(a, "latency terms of %s", p->collectives.name);
 }
 
+static const char *describe_kernels(arena *a, const part *p)
+{
+    const kernel_set_def *k = &p->kernels;
+    const char *formats = "", *programs = "";
+    for (uint32_t i = 0; i < k->products.count; i++)
+        formats = arena_format(a, "%s%s%s", formats, i ? ", " : "", dtype_words[k->products.items[i].format]);
+    for (int i = PROGRAM_FA1; i < PROGRAMS; i++)
+        if (kernel_set_can_train(k, (attention_program)i))
+            programs = arena_format(a, "%s%s%s", programs, *programs ? ", " : "", attention_program_words[i]);
+    return arena_format(a, "products in %s; attention %s, flash is %s", formats,
+                        *programs ? programs : "none", attention_program_words[k->flash]);
+}
+
 static bool complete_node(part *p, const bind_reader *r, sim_error *error)
 {
     return node_complete(&p->node, r, error);
+}
+
+static bool complete_system(part *p, const bind_reader *r, sim_error *error)
+{
+    return node_complete(&p->system.node, r, error);
 }
 
 static bool complete_llm(part *p, const bind_reader *r, sim_error *error)
@@ -107,9 +139,11 @@ static const folder folders[] = {
     { "nics", ROW("nic", "nics", nic_binds, nic_def), NULL, describe_nic },
     { "switches", ROW("switch", "switches", switch_binds, switch_def), NULL, describe_switch },
     { "cables", ROW("cable_set", "cables", cable_set_binds, cable_set_def), NULL, describe_cables },
+    { "systems", ROW("cluster", "systems", cluster_binds, cluster_def), complete_system, describe_system },
     { "llms", ROW("model", "llms", llm_binds, llm_def), complete_llm, describe_llm },
     { "collectives", ROW("collectives", "collectives", collective_terms_binds, collective_terms), NULL,
       describe_collectives },
+    { "kernels", ROW("kernels", "kernels", kernel_set_binds, kernel_set_def), NULL, describe_kernels },
 };
 
 // ---- reading

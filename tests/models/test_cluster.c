@@ -204,8 +204,10 @@ static const struct refusal refusals[] = {
       "s.yaml:4:15: error: unknown node \"dgx-b100\"\n"
       "    4 |     - { node: dgx-b100 }\n"
       "      |               ^\n"
-      "  hint: did you mean \"dgx-a100\"? nodes: a100-4x, dgx-2, dgx-a100-40gb, dgx-a100, dgx-b200, "
-      "dgx-h100, dgx-h200, rtx4090-4x\n" },
+      "  hint: did you mean \"dgx-a100\"? nodes: a100-40gb-8x-16x100g, a100-40gb-8x-4x200g, "
+      "a100-4x, a100-8x-16x100g, a100-8x-4x100g-opa, a100-8x-4x100g, a100-8x-4x200g, a100-pcie-8x, aws-p4d, "
+      "dgx-2, "
+      "dgx-a100-40gb, dgx-a100 and 14 more\n" },
     { "no fabric between kinds", "cluster:\n  nodes: [{ node: dgx-h100, count: 2 }, { node: dgx-a100 }]\n",
       "s.yaml:2:3: error: 3 nodes need a fabric\n"
       "    2 |   nodes: [{ node: dgx-h100, count: 2 }, { node: dgx-a100 }]\n"
