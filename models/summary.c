@@ -2,6 +2,7 @@
 #include "models/breakdown.h"
 #include "models/digest.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add(arena *a, summary_array *out, const char *metric, unit_kind kind, const char *unit,
@@ -146,6 +147,35 @@ static void add_hottest_link(arena *a, const summary_input *in, summary_array *o
     out->items[out->count - 1].is_fact = true;
 }
 
+static bool gives(const kernel_time *t, const kernel_use *kernels, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const kernel_shape *k = &kernels[i].shape;
+        if (kernels[i].cost.is_given && t->batch == k->batch && t->m == k->m && t->n == k->n &&
+            t->k == k->k && strcmp(t->name, k->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Rows of the user's table that a kernel of the step took its time from.
+static uint32_t given_kernels(const world *w)
+{
+    const kernel_time_array *times = &w->scenario->training.kernel_times;
+    uint32_t given = 0;
+    for (uint32_t i = 0; i < times->count; i++) {
+        bool found = false;
+        for (uint32_t c = 0; c < w->costs.chunk_count && !found; c++)
+            found = gives(&times->items[i], w->costs.chunks[c]->costs.kernels,
+                          w->costs.chunks[c]->costs.kernel_count);
+        for (uint32_t o = 0; o < w->costs.optimizer_count && !found; o++)
+            found = gives(&times->items[i], w->costs.optimizers[o]->costs.kernels,
+                          w->costs.optimizers[o]->costs.kernel_count);
+        given += found;
+    }
+    return given;
+}
+
 void summary_build(arena *a, const summary_input *in, summary_array *out)
 {
     const scenario *s = in->world->scenario;
@@ -163,6 +193,10 @@ void summary_build(arena *a, const summary_input *in, summary_array *out)
     add_causes(a, in, out);
     add_ideal_bubble(a, &in->world->schedule.def, out);
     add_hottest_link(a, in, out);
+    if (s->training.kernel_times.count > 0)
+        add(a, out, "kernels_given", UNIT_NONE, "kernels", given_kernels(in->world),
+            arena_format(a, "kernels whose time came from the table of training, which has %u",
+                         s->training.kernel_times.count));
     add(a, out, "memory_need", UNIT_BYTES, "B", need_bytes, "memory of one GPU in use");
     add(a, out, "memory_share", UNIT_NONE, "1", need_bytes / (double)capacity, "of the GPU's capacity");
     add_unknown(a, out, "energy_per_step", UNIT_NONE, "J", "power is not modelled in this version",
@@ -190,12 +224,32 @@ void summary_digest(const summary_array *s, sim *engine)
     }
 }
 
+// Of a kernel set only what this job runs: the products of its format, the tables of its attention.
+static bool is_used(const scenario *s, const char *path)
+{
+    static const char products[] = "cluster.node.gpu.kernels.products[",
+                      attention[] = "cluster.node.gpu.kernels."
+                                    "attention[";
+    const kernel_set_def *set = &s->cluster.node.gpu.kernels;
+    if (strncmp(path, products, sizeof products - 1) == 0) {
+        const unsigned long i = strtoul(path + sizeof products - 1, NULL, 10);
+        return i < set->products.count &&
+               kernel_set_products(set, (dtype)s->training.precision) == &set->products.items[i];
+    }
+    if (strncmp(path, attention, sizeof attention - 1) != 0) return true;
+    const unsigned long i = strtoul(path + sizeof attention - 1, NULL, 10);
+    if (s->training.attention == ATTENTION_UNFUSED || i >= set->attention.count) return false;
+    const attention_program named = attention_program_of(s->training.attention);
+    const int wanted = named == PROGRAM_FLASH ? set->flash : (int)named;
+    return set->attention.items[i].program == wanted && !set->attention.items[i].full_mask;
+}
+
 void summary_assumptions(arena *a, const scenario *s, assumption_array *out)
 {
     const bind_provenance_array *all = bind_reader_provenance(s->reader);
     for (uint32_t i = 0; i < all->count; i++) {
         const bind_provenance *p = &all->items[i];
-        if (p->grade == GRADE_ASSUMED && cluster_rests_on(&s->cluster, p->field))
+        if (p->grade == GRADE_ASSUMED && cluster_rests_on(&s->cluster, p->field) && is_used(s, p->path))
             *array_push(out, a) = (assumption){ .path = p->path, .value = p->value, .source = p->source };
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // windtunnel show: what a scenario amounts to before it is played, how a pipeline is scheduled, what the catalogue holds.
+#include "models/training/kernels.h"
 #include "models/training/schedule.h"
 #include "sim/words.h"
 #include "tools/show.h"
@@ -8,6 +9,7 @@ typedef struct show_options {
     scenario_options scenario;
     schedule_options schedule;
     const char *stage;
+    kernel_options kernels;
     bool dot;
 } show_options;
 
@@ -25,6 +27,16 @@ static const option options[] = {
                 "micro-batches in a step; 8 unless given"),
     OPTION_TEXT(show_options, schedule.virtual_stages, 0, "virtual-stages", "V",
                 "virtual stages in each, interleaved; 2 unless given"),
+    OPTION_TEXT(show_options, kernels.tensor, 0, "tensor", "T", "GPUs that share a layer; 1 unless given"),
+    OPTION_TEXT(show_options, kernels.micro_batch, 0, "micro-batch", "B",
+                "sequences at once; 1 unless given"),
+    OPTION_TEXT(show_options, kernels.sequence, 0, "sequence", "S",
+                "tokens of each; those the model was made for unless given"),
+    OPTION_WORD(show_options, kernels.attention, 0, "attention", "NAME", attention_words,
+                "which attention; flash unless given"),
+    OPTION_FLAG(show_options, kernels.sequence_parallel, 0, "sequence-parallel",
+                "rows between the products are shared too"),
+    OPTION_FLAG(show_options, kernels.unfused, 0, "unfused", "operation by operation"),
     OPTION_END
 };
 
@@ -35,9 +47,10 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-    { "memory", true, true, false, show_memory },       { "plan", true, true, false, show_plan },
-    { "fabric", true, false, false, show_fabric },      { "path", true, false, true, show_path },
-    { "schedule", false, false, false, show_schedule }, { "catalogue", false, false, false, show_catalogue },
+    { "memory", true, true, false, show_memory },         { "plan", true, true, false, show_plan },
+    { "fabric", true, false, false, show_fabric },        { "path", true, false, true, show_path },
+    { "schedule", false, false, false, show_schedule },   { "kernels", false, false, false, show_kernels },
+    { "catalogue", false, false, false, show_catalogue },
 };
 
 static const subject *find_subject(const text_list *words, sim_error *error)
@@ -98,6 +111,36 @@ static bool check_stage(const show_options *o, const subject *s, sim_error *erro
     return sim_hint(error, "windtunnel show plan SCENARIO --stage 0");
 }
 
+// The same of a layer's kernels.
+static bool check_kernel_options(const show_options *o, const subject *s, sim_error *error)
+{
+    const kernel_options *k = &o->kernels;
+    const char *name = k->tensor              ? "tensor"
+                       : k->micro_batch       ? "micro-batch"
+                       : k->sequence          ? "sequence"
+                       : k->attention         ? "attention"
+                       : k->sequence_parallel ? "sequence-parallel"
+                       : k->unfused           ? "unfused"
+                                              : NULL;
+    if (s->show == show_kernels && o->scenario.sets.count)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--set is about a scenario, and kernels have none");
+    if (s->show == show_kernels || !name) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with show kernels, not with show %s", name, s->name);
+    return sim_hint(error, "windtunnel show kernels llama3-8b h100-sxm --tensor 2");
+}
+
+// Model and GPU.
+static bool take_pair(const text_list *words, show_request *request, sim_error *error)
+{
+    if (words->count != 2) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "kernels are those of a model on a GPU");
+        return sim_hint(error, "windtunnel show kernels llama3-8b h100-sxm");
+    }
+    request->ends[0] = words->items[0];
+    request->ends[1] = words->items[1];
+    return true;
+}
+
 static bool show(const command_call *call, const show_request *q, const subject *s, const text_list *rest,
                  sim_error *error)
 {
@@ -115,6 +158,7 @@ static bool show(const command_call *call, const show_request *q, const subject 
         sim_fail(error, SIM_EXIT_INPUT, NULL, "one word too many: \"%s\"", words_show(shown, rest->items[0]));
         return sim_hint(error, "a schedule has no scenario: windtunnel show schedule --schedule gpipe");
     }
+    if (s->show == show_kernels) return take_pair(rest, &request, error) && s->show(&request, error);
     if (!s->wants_scenario) {
         if (rest->count > 1) return command_one_word(call, rest, "an entry of the catalogue", error) != NULL;
         request.entry = rest->count ? rest->items[0] : NULL;
@@ -137,14 +181,16 @@ static int run(const command_call *call)
     sim_error error = { 0 };
     run_result r = { 0 };
     const subject *s = find_subject(&words, &error);
-    const bool sound = s && check_schedule_options(&o, s, &error) && check_stage(&o, s, &error);
+    const bool sound = s && check_schedule_options(&o, s, &error) && check_stage(&o, s, &error) &&
+                       check_kernel_options(&o, s, &error);
     if (o.schedule.kind == NOT_GIVEN) o.schedule.kind = SCHEDULE_1F1B;
     const show_request request = { .arena = call->arena,
                                    .options = &o.scenario,
                                    .result = &r,
                                    .dot = o.dot,
                                    .schedule = &o.schedule,
-                                   .stage = o.stage };
+                                   .stage = o.stage,
+                                   .kernels = &o.kernels };
     const text_list rest = { .items = words.items + (s ? 1 : 0), .count = s ? words.count - 1 : 0 };
     exit_code = SIM_EXIT_OK;
     if (!sound || !show(call, &request, s, &rest, &error))
@@ -157,8 +203,10 @@ const command command_show = {
     .name = "show",
     .usage = "memory|plan|fabric SCENARIO [options]\n       windtunnel show path SCENARIO A B [options]\n"
              "       windtunnel show schedule [options]\n"
+             "       windtunnel show kernels MODEL GPU [options]\n"
              "       windtunnel show catalogue [FOLDER/NAME] [options]",
-    .purpose = "Shows the memory, the plan, the fabric or a path of a scenario, a schedule, or the catalogue "
+    .purpose = "Shows the memory, the plan, the fabric or a path of a scenario, a schedule, kernels, or the "
+               "catalogue "
                "of parts",
     .explanation =
         "  memory     bytes on each GPU, by part\n"
@@ -171,6 +219,7 @@ const command command_show = {
         "  schedule   the order of passes in a pipeline, drawn, with its bubble and micro-batches in "
         "flight;\n"
         "             it has no scenario\n"
+        "  kernels    what a GPU runs for a layer, forward and backward: shape, time, what bounds it\n"
         "  catalogue  what parts there are; with FOLDER/NAME, the numbers of one and their sources\n",
     .examples =
         "  windtunnel show memory scenarios/llama3-8b-8xh100.yaml --set training.micro_batch=2\n"
@@ -180,6 +229,7 @@ const command command_show = {
         "  windtunnel show path scenarios/examples/gpt3-2.7b-2xdgx-a100.yaml \"gpu 0\" \"node 1 gpu 5\"\n"
         "  windtunnel show schedule --schedule interleaved-1f1b --stages 4 --micro-batches 8 "
         "--virtual-stages 2\n"
+        "  windtunnel show kernels llama3-70b h100-sxm --tensor 8 --attention fa3\n"
         "  windtunnel show catalogue gpus/h100-sxm\n",
     .options = options,
     .run = run,

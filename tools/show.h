@@ -9,15 +9,22 @@ typedef struct schedule_options { // of a schedule; NULL: not given
     const char *stages, *micro_batches, *virtual_stages;
 } schedule_options;
 
+typedef struct kernel_options { // of a layer's kernels; NULL: not given
+    const char *tensor, *micro_batch, *sequence;
+    int attention; // of attention_words
+    bool sequence_parallel, unfused;
+} kernel_options;
+
 typedef struct show_request {
     arena *arena;
     const scenario_options *options;
     const char *entry;   // of the catalogue; NULL: all
     run_result *result;  // with the scenario, for the subjects that want one
     bool dot;            // the fabric as text for Graphviz
-    const char *ends[2]; // of the path
+    const char *ends[2]; // of the path; model and GPU
     const schedule_options *schedule;
     const char *stage; // whose operations are shown; NULL: the slowest
+    const kernel_options *kernels;
 } show_request;
 
 bool show_memory(const show_request *q, sim_error *error);
@@ -25,4 +32,5 @@ bool show_plan(const show_request *q, sim_error *error);
 bool show_path(const show_request *q, sim_error *error);
 bool show_fabric(const show_request *q, sim_error *error);
 bool show_schedule(const show_request *q, sim_error *error);
+bool show_kernels(const show_request *q, sim_error *error);
 bool show_catalogue(const show_request *q, sim_error *error);

@@ -2,22 +2,6 @@
 #include "models/hardware/gpu.h"
 #include "models/hardware/limits.h"
 
-// A curve maps sizes above zero to shares of a data-sheet peak. Interpolation is in log x, so zero has no place.
-static bool check_curve(const void *field, const doc_node *node, sim_error *error)
-{
-    const bind_points *curve = field;
-    for (uint32_t i = 0; i < curve->count; i++) {
-        if (!(curve->x[i] > 0.0))
-            return sim_fail(error, SIM_EXIT_INPUT, &node->place,
-                            "point %u of a curve lies at %g, not above zero", i + 1, curve->x[i]);
-        if (!(curve->y[i] > 0.0 && curve->y[i] <= 1.0))
-            return sim_fail(error, SIM_EXIT_INPUT, &node->place,
-                            "point %u of a curve has the share %g, which is not above 0 and at most 1", i + 1,
-                            curve->y[i]);
-    }
-    return true;
-}
-
 // One row per number format, at its place in gpu_def.peak_flops.
 #define PEAK(type_, key_)                                                                                    \
     {                                                                                                        \
@@ -54,20 +38,10 @@ const bind_row gpu_binds[] = {
     BIND_POWER(gpu_def, power_W, "power", BIND_REQUIRED, BIND_AT_LEAST(POWER_LEAST_W),
                BIND_AT_MOST(POWER_MAX_W), BIND_NOTE("thermal design power")),
     BIND_NUMBER(gpu_def, clock_ratio, "clock_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
-                BIND_NOTE("sustained clock under training load against that of the efficiency curves")),
-    BIND_SECONDS(gpu_def, kernel_overhead_s, "kernel_overhead", BIND_REQUIRED, BIND_AT_LEAST(0),
-                 BIND_AT_MOST(1), BIND_NOTE("GPU time of each kernel beside its work")),
+                BIND_NOTE("sustained clock of products under training load against that of the kernel set")),
     BIND_SECONDS(gpu_def, launch_s, "launch", BIND_REQUIRED, BIND_AT_LEAST(0), BIND_AT_MOST(1),
                  BIND_NOTE("host time of each kernel launch")),
-    BIND_POINTS(gpu_def, matmul, "matmul_efficiency", UNIT_NONE, UNIT_NONE, BIND_REQUIRED,
-                .check = check_curve, BIND_NOTE("FLOP of one kernel -> share of the peak")),
-    BIND_POINTS(gpu_def, attention_forward, "attention_forward_efficiency", UNIT_NONE, UNIT_NONE,
-                BIND_REQUIRED, .check = check_curve,
-                BIND_NOTE("sequence length -> share of the peak, fused attention, head size 128")),
-    BIND_POINTS(gpu_def, attention_backward, "attention_backward_efficiency", UNIT_NONE, UNIT_NONE,
-                BIND_REQUIRED, .check = check_curve,
-                BIND_NOTE("sequence length -> share of the peak, fused attention, head size 128")),
-    BIND_POINTS(gpu_def, memory, "memory_efficiency", UNIT_BYTES, UNIT_NONE, BIND_REQUIRED,
-                .check = check_curve, BIND_NOTE("bytes of one kernel -> share of memory_rate")),
+    BIND_PART(gpu_def, kernels, "kernels", "kernels", kernel_set_binds, BIND_REQUIRED,
+              BIND_NOTE("how fast kernels run: a name of the catalogue or a mapping")),
     BIND_END,
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/hardware/gpu.h: a GPU as the catalogue describes it. It keeps what has no wires.
 #pragma once
-#include "models/dtype.h"
-#include "sim/bind.h"
+#include "models/hardware/kernel_set.h"
 
 typedef struct gpu_def {
     const char *name;
@@ -15,13 +14,9 @@ typedef struct gpu_def {
     double memory_rate_Bps;  // data sheet
     uint64_t reserved_bytes; // driver context, communication library: never available to tensors
     double power_W;          // thermal design power
-    double clock_ratio;      // sustained clock under training load against the clock of the efficiency curves
-    double kernel_overhead_s;      // GPU time per kernel beside its work: ramp up, ramp down
-    double launch_s;               // host time per kernel launch
-    bind_points matmul;            // FLOP of one kernel -> share of the peak
-    bind_points attention_forward; // sequence length -> share of the peak, fused attention, head size 128
-    bind_points attention_backward;
-    bind_points memory; // bytes moved by one kernel -> share of memory_rate_Bps
+    double clock_ratio;      // sustained clock of products under training load against that of the kernel set
+    double launch_s;         // host time per kernel launch
+    kernel_set_def kernels;  // how fast a library's kernels run on it
 } gpu_def;
 
 // Of many GPUs, by an index that whoever has it names; 1 is a healthy one.

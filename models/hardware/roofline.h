@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/hardware/roofline.h: the time of one kernel from its work and its shape.
-//     t = n t0 + max( F / (P e c), B / (W m) )     t, t0 [s], F [FLOP], B [bytes], P [FLOP/s], W [bytes/s]
-// n launches (at least one), t0 overhead of each, P data-sheet peak of the number format, e efficiency (below), c clock
-// under load, W data-sheet memory rate, m memory efficiency at B. Williams, Waterman, Patterson: "Roofline: an insightful
-// visual performance model for multicore architectures", CACM 52(4), 2009; the efficiencies are catalogue values, measured
-// with 16-bit formats and used for all. They are interpolated linearly in log x (GSL) and constant beyond their ends.
-//     matrix product   e at the FLOP of the kernel's products together (2 batch m n k): they fill the GPU at once
-//     attention        e at the sequence length, for head size 128. F of a causal kernel is its lower triangle. For other
-//                      head sizes d from 32 to 256: e(d) = e(128) d (128 + q) / (128 (d + q)), q = 18.6 (see roofline.c)
-//     elementwise      P the vector peak, e = 1
-// Valid for products of 1e9 FLOP and more and sequences of 512 and more. Left out: waves of tiles, alignment of m, n, k.
+// models/hardware/roofline.h: the time of one kernel from its work and its shape, by its class.
+//     matrix product   models/hardware/product.h, at the peak times gpu.clock_ratio
+//     attention        n t0 + max( F / (P e), B / (W s) )     e from models/hardware/attention_rate.h
+//     elementwise      n t0 + max( F / V, B / (W s) )
+// t0 [s] overhead of each of n launches (at least one), F [FLOP], B [bytes], P [FLOP/s] data-sheet peak of the number format, V
+// vector peak, W [bytes/s] data-sheet memory rate, s the stream efficiency of the kernel set. Williams, Waterman, Patterson:
+// "Roofline: an insightful visual performance model for multicore architectures", CACM 52(4), 2009. A fused kernel that only
+// moves bytes takes bytes over a constant rate plus a constant, from 2 MB to 400 MB (elementwise.csv); s is that of a copy:
+// fused forward passes reach 5 to 15 % more, backward passes with sums over rows up to half less.
 // The time is rounded once to whole nanoseconds and at least one; a kernel without FLOP and bytes takes none.
+// A user's measured times replace all this for the kernels that they name (roofline_use_times).
 #pragma once
 #include "models/hardware/gpu.h"
 #include "sim/arena.h"
@@ -35,9 +34,10 @@ typedef struct kernel_shape {
     // matmul: batch products m x k by k x n; attention: batch b x heads, m = n = length, k = head size; elementwise: m
     // elements, n = k = 1.
     uint64_t batch, m, n, k;
-    double flop;       // really executed
-    double bytes;      // least traffic with the memory
-    uint32_t launches; // of the host
+    double flop;               // really executed
+    double bytes;              // least traffic with the memory
+    uint32_t launches;         // of the host
+    attention_program program; // of attention
 } kernel_shape;
 
 // A kernel that takes longer is a mistake in its numbers: it is given this time and marked.
@@ -45,13 +45,24 @@ typedef struct kernel_shape {
 
 typedef struct kernel_cost {
     bool too_long;      // longer than ROOFLINE_LONGEST_S
+    bool is_given;      // time_ps is a user's, bound and efficiency what the model says of it
     sim_time time_ps;   // on the GPU
     kernel_bound bound; // what decides time_ps; LAUNCH when the overhead is more than half of it
     double efficiency;  // flop / (time x P); where memory takes longer than the products, bytes / (time x W)
 } kernel_cost;
 
-typedef struct roofline roofline; // a gpu_def with its curves made ready
+// A kernel's time as a user measured it on a healthy GPU.
+typedef struct kernel_time {
+    const char *name;
+    uint64_t batch, m, n, k; // as in kernel_shape
+    double time_s;
+} kernel_time;
+ARRAY_OF(kernel_time, kernel_time_array);
+
+typedef struct roofline roofline; // a gpu_def, and a user's times
 roofline *roofline_create(arena *a, const gpu_def *gpu);
+// The kernels of these names and shapes take these times; the list must live as long.
+void roofline_use_times(roofline *r, const kernel_time_array *times);
 // clock_ratio: this very GPU's clock against a healthy one (1), memory_ratio the same for its memory.
 kernel_cost roofline_cost(const roofline *r, const kernel_shape *kernel, double clock_ratio,
                           double memory_ratio);

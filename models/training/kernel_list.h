@@ -17,6 +17,7 @@ typedef struct kernel_list {
     double w;                   // bytes of one element of activations, weights and products
     double gradient_bytes;      // of one element of the accumulated gradients
     bool fused;
+    bool adds_inside; // products of weight gradients add to the accumulated ones
 } kernel_list;
 
 kernel_list kernel_list_begin(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);
@@ -39,6 +40,14 @@ void kernel_list_reduce(kernel_list *l, const char *whole_name, const char *scat
 void kernel_list_reduce_tokens(kernel_list *l, const char *name);
 void kernel_list_wait(kernel_list *l); // for the collective that began last, if it has not been waited for
 
+// A product of all rows of the stream, which are gathered before it, or whose sums are scattered behind it; names of the other
+// form (whole sums) where there is no sequence parallel. With user buffers the product is cut into pieces of rows, and goes on
+// while the other pieces still move.
+void kernel_list_gathered_matmul(kernel_list *l, const char *name, const char *gather, uint64_t n, uint64_t k,
+                                 uint32_t calls);
+void kernel_list_reduced_matmul(kernel_list *l, const char *name, const char *whole, const char *scatter,
+                                uint64_t n, uint64_t k, uint32_t calls);
+
 // How a linear layer's matrix is split over the group: columns, each GPU with all of the input and a part of the output; or
 // rows, each with a part of the input and, for the whole output, a part of each sum.
 typedef enum linear_split { LINEAR_COLUMNS, LINEAR_ROWS } linear_split;
@@ -56,3 +65,6 @@ void kernel_list_linear_backward(kernel_list *l, const linear_names *names, uint
 // Norms, forward and backward, of rows x h elements.
 void kernel_list_norm_forward(kernel_list *l, const char *name);
 void kernel_list_norm_backward(kernel_list *l, const char *name);
+// Two norms, over the heads of the queries and over those of the keys: tokens x (q + c) elements together.
+void kernel_list_head_norms_forward(kernel_list *l, const char *name);
+void kernel_list_head_norms_backward(kernel_list *l, const char *name);

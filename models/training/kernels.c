@@ -11,7 +11,23 @@
 // with dropout, whose generator states are forked), 60 backward, 8 more each with tensor parallelism, 25 more when it is
 // recomputed (10 without dropout). Grade: assumed, by counting what Megatron-LM calls; not measured apart.
 #include "models/training/kernel_list.h"
+#include <assert.h>
 #include <math.h>
+
+const char *const attention_words[] = { "flash", "unfused", "fa1",  "fa1-triton", "fa2",   "fa3",
+                                        "fa4",   "cudnn",   "sdpa", "aiter",      "eager", NULL };
+static_assert(ARRAY_COUNT(attention_words) == (int)PROGRAMS + 2, "each program has its word");
+
+attention_program attention_program_of(int attention)
+{
+    if (attention < (int)ATTENTION_FA1) return PROGRAM_FLASH;
+    return (attention_program)(attention - (int)ATTENTION_FA1 + (int)PROGRAM_FA1);
+}
+
+bool attention_keeps_scores(int attention)
+{
+    return attention == ATTENTION_UNFUSED || attention_program_of(attention) == PROGRAM_EAGER;
+}
 
 uint64_t kernel_list_product(uint64_t x, uint64_t y)
 {
@@ -31,6 +47,7 @@ kernel_list kernel_list_begin(const llm_def *m, const kernel_settings *s, arena 
     SIM_ASSERT(s->tensor > 0 && s->micro_batch > 0 && s->sequence_length > 0);
     SIM_ASSERT(s->precision != DTYPE_FP8 && s->precision != DTYPE_FP4);
     SIM_ASSERT(m->kv_heads > 0 && m->head_size > 0); // llm_complete() has been here
+    SIM_ASSERT(!m->experts && !m->latent.given && !m->parallel_block);
     const uint32_t t = s->tensor;
     kernel_list l = {
         .a = a,
@@ -44,6 +61,8 @@ kernel_list kernel_list_begin(const llm_def *m, const kernel_settings *s, arena 
         .w = dtype_bytes(s->precision),
         .gradient_bytes = dtype_bytes(s->gradient_type),
         .fused = s->fused,
+        .adds_inside = s->accumulation == ACCUMULATION_AS_FUSED ? s->fused
+                                                                : s->accumulation == ACCUMULATION_FUSED,
     };
     l.row_tokens = s->sequence_parallel ? share(l.tokens, t) : l.tokens;
     l.q_width = l.heads * m->head_size;
@@ -119,6 +138,54 @@ void kernel_list_reduce(kernel_list *l, const char *whole_name, const char *scat
         begin_call(l, COLLECTIVE_ALL_REDUCE, whole_name, stream_bytes(l));
 }
 
+// Transformer Engine's "user buffers": a product is computed in pieces of rows, each as soon as its rows have arrived, or
+// scattered as soon as it is there. One share of t has nothing to hide behind: of a gather the first that comes, of a scatter
+// the last that goes. The others move beside the product, which is slower in pieces.
+enum { USER_BUFFER_PIECES = 4 };
+
+static void matmul_in_pieces(kernel_list *l, const char *name, uint64_t n, uint64_t k, uint32_t calls)
+{
+    for (uint64_t done = 0, i = 1; i <= USER_BUFFER_PIECES; i++) {
+        const uint64_t end = l->tokens * i / USER_BUFFER_PIECES;
+        if (end > done) kernel_list_matmul(l, name, 1, end - done, n, k, l->w, done ? 0 : calls);
+        done = end;
+    }
+}
+
+void kernel_list_gathered_matmul(kernel_list *l, const char *name, const char *gather, uint64_t n, uint64_t k,
+                                 uint32_t calls)
+{
+    if (!l->s->user_buffers) {
+        kernel_list_gather(l, gather);
+        kernel_list_wait(l);
+        kernel_list_matmul(l, name, 1, l->tokens, n, k, l->w, calls);
+        return;
+    }
+    const uint64_t bytes = stream_bytes(l), bare = bytes / l->s->tensor;
+    begin_call(l, COLLECTIVE_ALL_GATHER, gather, bare);
+    kernel_list_wait(l);
+    begin_call(l, COLLECTIVE_ALL_GATHER, gather, bytes - bare);
+    matmul_in_pieces(l, name, n, k, calls);
+    kernel_list_wait(l);
+}
+
+void kernel_list_reduced_matmul(kernel_list *l, const char *name, const char *whole, const char *scatter,
+                                uint64_t n, uint64_t k, uint32_t calls)
+{
+    if (!l->s->user_buffers) {
+        kernel_list_matmul(l, name, 1, l->tokens, n, k, l->w, calls);
+        kernel_list_reduce(l, whole, scatter);
+        kernel_list_wait(l);
+        return;
+    }
+    const uint64_t bytes = stream_bytes(l), bare = bytes / l->s->tensor;
+    begin_call(l, COLLECTIVE_REDUCE_SCATTER, scatter, bytes - bare);
+    matmul_in_pieces(l, name, n, k, calls);
+    kernel_list_wait(l);
+    begin_call(l, COLLECTIVE_REDUCE_SCATTER, scatter, bare);
+    kernel_list_wait(l);
+}
+
 void kernel_list_reduce_tokens(kernel_list *l, const char *name)
 {
     begin_call(l, COLLECTIVE_ALL_REDUCE, name, kernel_list_product(l->tokens, 4));
@@ -144,46 +211,65 @@ void kernel_list_linear_backward(kernel_list *l, const linear_names *names, uint
 {
     const uint32_t parallel = l->s->tensor > 1 ? 1 : 0; // the collective's bookkeeping beside each product
     if (bias) kernel_list_elementwise(l, names->bias, kernel_list_product(bias_rows, out), 1, l->w, 1, 1);
-    kernel_list_gather(l, names->gather);
-    if (names->split == LINEAR_ROWS) kernel_list_wait(l);
-    kernel_list_matmul(l, names->dgrad, 1, rows, in, out, l->w, 3 + parallel);
-    if (names->split == LINEAR_COLUMNS) {
+    if (names->split == LINEAR_ROWS) {
+        kernel_list_gathered_matmul(l, names->dgrad, names->gather, in, out, 3 + parallel);
+    } else {
+        kernel_list_gather(l, names->gather);
+        kernel_list_matmul(l, names->dgrad, 1, rows, in, out, l->w, 3 + parallel);
         kernel_list_wait(l);
         kernel_list_reduce(l, names->reduce, names->scatter);
     }
-    kernel_list_matmul(l, names->wgrad, 1, out, in, rows, l->fused ? 2 * l->gradient_bytes : l->w,
+    kernel_list_matmul(l, names->wgrad, 1, out, in, rows, l->adds_inside ? 2 * l->gradient_bytes : l->w,
                        2 + parallel);
     kernel_list_wait(l);
-    if (!l->fused)
+    if (!l->adds_inside)
         kernel_list_elementwise(l, names->accumulate, kernel_list_product(out, in), 1,
                                 l->w + 2 * l->gradient_bytes, 1, 0);
 }
 
 // LayerNorm is one kernel everywhere: x in, y out. RMSNorm is one when fused; operation by operation it goes through
 // fp32 (Llama's reference code): cast w + 4, square 8, mean 4, scale 8, cast 4 + w, weight 2 w: 36 bytes at w = 2.
-void kernel_list_norm_forward(kernel_list *l, const char *name)
+static void norms_forward(kernel_list *l, const char *name, uint64_t elements, uint32_t norms)
 {
-    const uint64_t elements = kernel_list_product(l->row_tokens, l->m->hidden);
     const double casts = l->w < 4 ? 2 * (l->w + 4) : 0;
     if (l->m->norm == NORM_RMSNORM && !l->fused)
-        kernel_list_elementwise(l, name, elements, 6, casts + 8 + 4 + 8 + 2 * l->w, 8, 2);
+        kernel_list_elementwise(l, name, elements, 6, casts + 8 + 4 + 8 + 2 * l->w, 8 * norms, 2 * norms);
     else
-        kernel_list_elementwise(l, name, elements, 7, 2 * l->w, 1, 2);
+        kernel_list_elementwise(l, name, elements, 7, 2 * l->w, norms, 2 * norms);
 }
 
 // Backward: dy and x in, dx out. LayerNorm's second pass, for the gradients of weight and bias, reads dy and x again:
 // 5 w. A fused RMSNorm reads x again: 4 w. Operation by operation, at w = 2: weight 4, its gradient 6 (the sum over
 // the rows is taken to hit the L2 cache: assumed), cast 6, scale 8, sum of g x 8, square and addition 12, cast 6: 50.
-void kernel_list_norm_backward(kernel_list *l, const char *name)
+static void norms_backward(kernel_list *l, const char *name, uint64_t elements, uint32_t norms)
 {
-    const uint64_t elements = kernel_list_product(l->row_tokens, l->m->hidden);
     const double casts = l->w < 4 ? 2 * (l->w + 4) : 0;
     if (l->m->norm == NORM_LAYERNORM)
-        kernel_list_elementwise(l, name, elements, 12, 5 * l->w, 2, 1);
+        kernel_list_elementwise(l, name, elements, 12, 5 * l->w, 2 * norms, norms);
     else if (l->fused)
-        kernel_list_elementwise(l, name, elements, 10, 4 * l->w, 2, 1);
+        kernel_list_elementwise(l, name, elements, 10, 4 * l->w, 2 * norms, norms);
     else
-        kernel_list_elementwise(l, name, elements, 12, casts + 5 * l->w + 8 + 8 + 12, 14, 2);
+        kernel_list_elementwise(l, name, elements, 12, casts + 5 * l->w + 8 + 8 + 12, 14 * norms, 2 * norms);
+}
+
+void kernel_list_norm_forward(kernel_list *l, const char *name)
+{
+    norms_forward(l, name, kernel_list_product(l->row_tokens, l->m->hidden), 1);
+}
+
+void kernel_list_norm_backward(kernel_list *l, const char *name)
+{
+    norms_backward(l, name, kernel_list_product(l->row_tokens, l->m->hidden), 1);
+}
+
+void kernel_list_head_norms_forward(kernel_list *l, const char *name)
+{
+    norms_forward(l, name, kernel_list_product(l->tokens, l->q_width + l->kv_width), 2);
+}
+
+void kernel_list_head_norms_backward(kernel_list *l, const char *name)
+{
+    norms_backward(l, name, kernel_list_product(l->tokens, l->q_width + l->kv_width), 2);
 }
 
 uint64_t kernels_padded_vocabulary(const llm_def *m, uint32_t tensor)
@@ -214,6 +300,7 @@ void kernels_embedding_forward(const llm_def *m, const kernel_settings *s, arena
     kernel_list_wait(&l);
     if (m->position == POSITION_LEARNED)
         kernel_list_elementwise(&l, "embedding.position", rows, 1, 3 * l.w, 2, 2);
+    if (m->embedding_norm) kernel_list_norm_forward(&l, "embedding.norm");
     if (m->dropout) kernel_list_elementwise(&l, "embedding.dropout", rows, 2, 2 * l.w + 1, 1, 6);
 }
 
@@ -227,6 +314,7 @@ void kernels_embedding_backward(const llm_def *m, const kernel_settings *s, aren
     const uint64_t all_rows = kernel_list_product(l.tokens, m->hidden);
     const uint64_t table = kernels_table_elements(m, s->tensor);
     if (m->dropout) kernel_list_elementwise(&l, "embedding.dropout.backward", rows, 2, 2 * l.w + 1, 1, 1);
+    if (m->embedding_norm) kernel_list_norm_backward(&l, "embedding.norm.backward");
     kernel_list_gather(&l, "embedding.scatter all-gather");
     kernel_list_wait(&l);
     if (m->position == POSITION_LEARNED)

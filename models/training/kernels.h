@@ -41,18 +41,32 @@ typedef struct kernel_array {
 } kernel_array;
 
 typedef enum recompute_kind { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL } recompute_kind;
-typedef enum attention_kind { ATTENTION_FLASH, ATTENTION_UNFUSED } attention_kind;
+// One kernel of the program that the GPU's kernel set takes for flash; products and passes through memory; or one kernel of a
+// program by name: ATTENTION_FA1 and so on in the order of attention_program.
+typedef enum attention_kind { ATTENTION_FLASH, ATTENTION_UNFUSED, ATTENTION_FA1 } attention_kind;
+extern const char *const attention_words[];            // "flash", "unfused", "fa1", ..., "eager", NULL
+attention_program attention_program_of(int attention); // PROGRAM_FLASH for flash and unfused
+bool attention_keeps_scores(int attention);            // in memory, for the backward pass: unfused and eager
 typedef enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_SGD } optimizer_kind; // SGD with momentum
+
+// Whether the product of a weight gradient adds to the accumulated one itself.
+typedef enum accumulation_kind {
+    ACCUMULATION_AS_FUSED,
+    ACCUMULATION_FUSED,
+    ACCUMULATION_APART
+} accumulation_kind;
 
 typedef struct kernel_settings {
     uint64_t micro_batch, sequence_length;
     dtype precision;     // of the products and activations
     dtype gradient_type; // of the accumulated gradients, which weight-gradient products add to
-    int attention;       // attention_kind
+    int attention;       // attention_kind, or the word of a program
     uint32_t tensor;     // t
     bool sequence_parallel;
-    // Norms, activation, rotary, softmax and gradient accumulation fused; else operation by operation.
+    bool user_buffers; // sequence parallel: collectives beside the products that they belong to
+    // Norms, activation, rotary and softmax fused; else operation by operation.
     bool fused;
+    int accumulation; // accumulation_kind; as fused: what fused says
 } kernel_settings;
 
 void kernels_layer_forward(const llm_def *m, const kernel_settings *s, arena *a, kernel_array *out);

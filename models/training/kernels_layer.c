@@ -5,7 +5,8 @@
 // Attention over s x s scores, S = b (a / t) s^2 of them: flash attention is one kernel that skips the upper triangle,
 // 4 S d / 2 FLOP forward, 2.5 times that backward for it computes the scores again (Dao, "FlashAttention-2", 2023).
 // Unfused: two batched products of 2 S d FLOP each over the full square, softmax and dropout through memory, and four
-// such products backward.
+// such products backward. Eager: the same operation by operation, as one kernel of a measured rate, which counts FLOP as flash
+// attention does.
 //
 // Over the tensor-parallel group, each of w T h bytes (Shoeybi et al., "Megatron-LM", 2019; with sequence parallel
 // Korthikanti et al. 2022): forward an all-reduce behind output and down, backward one of the gradient in front of QKV and
@@ -59,26 +60,22 @@ static const linear_names down_names = {
 };
 
 // A linear layer's forward product, with the calls of its collective when t > 1.
-static void linear_forward(kernel_list *l, const char *name, uint64_t out, uint64_t in)
+static uint32_t linear_calls(const kernel_list *l)
 {
-    kernel_list_matmul(l, name, 1, l->tokens, out, in, l->w, l->s->tensor > 1 ? 4 : 2);
+    return l->s->tensor > 1 ? 4 : 2;
 }
 
 // Split by columns: all rows are needed before the product.
 static void columns_forward(kernel_list *l, const char *name, const char *gather, uint64_t out, uint64_t in)
 {
-    kernel_list_gather(l, gather);
-    kernel_list_wait(l);
-    linear_forward(l, name, out, in);
+    kernel_list_gathered_matmul(l, name, gather, out, in, linear_calls(l));
 }
 
 // Split by rows: each GPU has a part of every sum, and what follows needs the sums.
 static void rows_forward(kernel_list *l, const char *name, const char *reduce, const char *scatter,
                          uint64_t out, uint64_t in)
 {
-    linear_forward(l, name, out, in);
-    kernel_list_reduce(l, reduce, scatter);
-    kernel_list_wait(l);
+    kernel_list_reduced_matmul(l, name, reduce, scatter, out, in, linear_calls(l));
 }
 
 static uint64_t score_count(const kernel_list *l)
@@ -106,6 +103,7 @@ static void flash_attention(kernel_list *l, const char *name, kernel_class class
         .bytes = tokens *
                  (tensors * l->w * (double)(l->q_width + l->kv_width) + statistics * 4.0 * (double)l->heads),
         .launches = launches,
+        .program = attention_program_of(l->s->attention),
     };
     l->out->host_calls += calls;
 }
@@ -118,6 +116,8 @@ static void unfused_core_forward(kernel_list *l)
     const uint64_t scores = score_count(l), d = l->m->head_size;
     const double cast = l->w < 4 ? 4 + l->w : 0;
     kernel_list_matmul(l, "attention.scores", batch, s, s, d, l->w, 0);
+    if (l->m->position == POSITION_ALIBI) // a bias per head and key, the same for all rows: in the cache
+        kernel_list_elementwise(l, "attention.alibi", scores, 1, 2 * l->w, 1, 2);
     if (l->fused)
         kernel_list_elementwise(l, "attention.softmax", scores, 5, 2 * l->w, 1, 0);
     else
@@ -147,7 +147,7 @@ static void unfused_core_backward(kernel_list *l)
 // Unfused attention wants its heads side by side: Q and the context are copied, K and V repeated for each query head.
 static void core_forward(kernel_list *l)
 {
-    if (l->s->attention == ATTENTION_FLASH) {
+    if (l->s->attention != ATTENTION_UNFUSED) {
         flash_attention(l, "attention.core", KERNEL_ATTENTION_FORWARD, 1.0, 2, 1, 1, 9);
         return;
     }
@@ -161,7 +161,7 @@ static void core_forward(kernel_list *l)
 
 static void core_backward(kernel_list *l)
 {
-    if (l->s->attention == ATTENTION_FLASH) {
+    if (l->s->attention != ATTENTION_UNFUSED) {
         flash_attention(l, "attention.core.backward", KERNEL_ATTENTION_BACKWARD, 2.5, 4, 2, 3, 6);
         return;
     }
@@ -208,8 +208,8 @@ static void residual_backward(kernel_list *l, const char *name)
     kernel_list_elementwise(l, name, kernel_list_product(l->row_tokens, l->m->hidden), 1, 3 * l->w, 1, 0);
 }
 
-// GELU with the bias of the product before: 2 w fused or without bias, 4 w apart. SwiGLU: gate and up in, one out, 3 w;
-// apart, SiLU 2 and product 3: 5 w.
+// GELU or ReLU with the bias of the product before: 2 w fused or without bias, 4 w apart; apart, squaring is 2 w more.
+// SwiGLU: gate and up in, one out, 3 w; apart, SiLU 2 and product 3: 5 w.
 static void activation_forward(kernel_list *l)
 {
     const uint64_t elements = kernel_list_product(l->tokens, l->ffn);
@@ -219,20 +219,25 @@ static void activation_forward(kernel_list *l)
         return;
     }
     const bool bias_apart = l->m->bias && !l->fused;
-    kernel_list_elementwise(l, "mlp.activation", elements, 12, (bias_apart ? 4 : 2) * l->w,
-                            bias_apart ? 2 : 1, 2);
+    const bool square_apart = l->m->activation == ACTIVATION_SQUARED_RELU && !l->fused;
+    const uint32_t passes = 1u + bias_apart + square_apart;
+    kernel_list_elementwise(l, "mlp.activation", elements, l->m->activation == ACTIVATION_GELU ? 12 : 2,
+                            2 * passes * l->w, passes, 2);
 }
 
-// GELU: gradient and input in, gradient out, 3 w. SwiGLU: gradient, gate, up in, two gradients out, 5 w; apart 5 for the
-// product and 3 for SiLU.
+// GELU, ReLU: gradient and input in, gradient out, 3 w; apart, squaring is as much again. SwiGLU: gradient, gate, up in, two
+// gradients out, 5 w; apart 5 for the product and 3 for SiLU.
 static void activation_backward(kernel_list *l)
 {
     const uint64_t elements = kernel_list_product(l->tokens, l->ffn);
-    if (l->m->activation == ACTIVATION_SWIGLU)
+    if (l->m->activation == ACTIVATION_SWIGLU) {
         kernel_list_elementwise(l, "mlp.activation.backward", elements, 12, (l->fused ? 5 : 8) * l->w,
                                 l->fused ? 1 : 3, 2);
-    else
-        kernel_list_elementwise(l, "mlp.activation.backward", elements, 18, 3 * l->w, 1, 2);
+    } else {
+        const uint32_t passes = l->m->activation == ACTIVATION_SQUARED_RELU && !l->fused ? 2 : 1;
+        kernel_list_elementwise(l, "mlp.activation.backward", elements,
+                                l->m->activation == ACTIVATION_GELU ? 18 : 3, 3 * passes * l->w, passes, 2);
+    }
 }
 
 static void layer_forward(kernel_list *l)
@@ -240,6 +245,7 @@ static void layer_forward(kernel_list *l)
     const uint64_t h = l->m->hidden;
     kernel_list_norm_forward(l, "attention.norm");
     columns_forward(l, "attention.qkv", "attention.qkv all-gather", l->q_width + 2 * l->kv_width, h);
+    if (l->m->qk_norm) kernel_list_head_norms_forward(l, "attention.qk_norm");
     rotary(l, "attention.rotary", 10, 10);
     core_forward(l);
     rows_forward(l, "attention.output", "attention.output all-reduce", "attention.output reduce-scatter", h,
@@ -272,8 +278,9 @@ void kernels_layer_backward(const llm_def *m, const kernel_settings *s, arena *a
     kernel_list_linear_backward(l, &output_names, l->tokens, h, l->q_width, m->bias, l->row_tokens);
     core_backward(l);
     rotary(l, "attention.rotary.backward", 13, 14);
-    kernel_list_linear_backward(l, &qkv_names, l->tokens, l->q_width + 2 * l->kv_width, h, m->bias,
-                                l->tokens);
+    if (m->qk_norm) kernel_list_head_norms_backward(l, "attention.qk_norm.backward");
+    kernel_list_linear_backward(l, &qkv_names, l->tokens, l->q_width + 2 * l->kv_width, h,
+                                llm_has_qkv_bias(m), l->tokens);
     kernel_list_norm_backward(l, "attention.norm.backward");
     residual_backward(l, "attention.residual.backward");
 }
@@ -285,8 +292,11 @@ void kernels_layer_recompute(const llm_def *m, const kernel_settings *s, int rec
     switch ((recompute_kind)recompute) {
     case RECOMPUTE_NONE: return;
     case RECOMPUTE_SELECTIVE:
-        if (s->attention == ATTENTION_FLASH) return;
-        unfused_core_forward(&l);
+        if (!attention_keeps_scores(s->attention)) return;
+        if (s->attention == ATTENTION_UNFUSED)
+            unfused_core_forward(&l);
+        else
+            core_forward(&l);
         break;
     case RECOMPUTE_FULL: layer_forward(&l); break;
     }

@@ -52,43 +52,61 @@ static sizes sizes_of(const llm_def *m, const kernel_settings *k)
 // with its mask: w + w + 1 = 5 bytes per score.
 static double core_kept_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
 {
-    if (k->attention == ATTENTION_FLASH) return 4.0 * z->statistics;
-    const double fp32_copy = !k->fused && z->w < 4 ? 4.0 : 0.0;
+    if (!attention_keeps_scores(k->attention)) return 4.0 * z->statistics;
+    const bool fused = k->fused && attention_keeps_scores(k->attention);
+    const double fp32_copy = !fused && z->w < 4 ? 4.0 : 0.0;
     return z->scores * (z->w + fp32_copy + (m->dropout ? z->w + 1.0 : 0.0));
 }
 
 // Input of a norm and its output, which the product behind it keeps. An RMSNorm operation by operation keeps its input
 // as fp32 instead, and the scaled row before the weight.
-static double norm_kept_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
+static double norm_kept_each_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
 {
     const bool apart = m->norm == NORM_RMSNORM && !k->fused;
-    return z->rows * z->h * (apart ? 4.0 + 2.0 * z->w : 2.0 * z->w);
+    return apart ? 4.0 + 2.0 * z->w : 2.0 * z->w;
+}
+
+static double norm_kept_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
+{
+    return z->rows * z->h * norm_kept_each_bytes(m, k, z);
+}
+
+// Of the norms over queries and keys what they keep besides their output, which attention keeps.
+static double head_norms_kept_bytes(const llm_def *m, const kernel_settings *k, const sizes *z)
+{
+    if (!m->qk_norm) return 0.0;
+    return z->tokens * (z->q + z->c) * (norm_kept_each_bytes(m, k, z) - z->w);
 }
 
 static double layer_kept_bytes(const llm_def *m, const kernel_settings *k, int recompute)
 {
     const sizes z = sizes_of(m, k);
     if (recompute == RECOMPUTE_FULL) return z.w * z.rows * z.h; // the layer's input
-    const bool core_again = recompute == RECOMPUTE_SELECTIVE && k->attention == ATTENTION_UNFUSED;
-    const double masks = m->dropout ? 2.0 * z.rows * z.h : 0.0;      // after attention, after feed-forward
-    const double kv = k->attention == ATTENTION_UNFUSED ? z.q : z.c; // unfused: repeated for each query head
-    const double qkv = z.w * z.tokens * (z.q + 2.0 * kv);            // into attention
-    const double output = z.w * z.tokens * z.q;                      // attention's output: input of a product
+    const bool core_again = recompute == RECOMPUTE_SELECTIVE && attention_keeps_scores(k->attention);
+    const double masks = m->dropout ? 2.0 * z.rows * z.h : 0.0; // after attention, after feed-forward
+    const double kv = attention_keeps_scores(k->attention) ? z.q
+                                                           : z.c; // unfused: repeated for each query head
+    const double qkv = z.w * z.tokens * (z.q + 2.0 * kv);         // into attention
+    const double output = z.w * z.tokens * z.q;                   // attention's output: input of a product
     const bool gate_apart = m->activation == ACTIVATION_SWIGLU && !k->fused;
-    const double activation = z.w * z.tokens * (z.up + z.f) // its input; its output: input of a product
-                              + (gate_apart ? z.w * z.tokens * z.f : 0.0); // SiLU(gate), for the product
-    return 2.0 * norm_kept_bytes(m, k, &z) + masks + qkv + output + activation +
-           (core_again ? 0.0 : core_kept_bytes(m, k, &z));
+    // Its input; its output: input of a product, from which ReLU's gradient follows as well. SiLU(gate), for the product.
+    const double into = m->activation == ACTIVATION_RELU ? 0.0 : z.up;
+    const double activation = z.w * z.tokens * (into + z.f + (gate_apart ? z.f : 0.0));
+    return 2.0 * norm_kept_bytes(m, k, &z) + head_norms_kept_bytes(m, k, &z) + masks + qkv + output +
+           activation + (core_again ? 0.0 : core_kept_bytes(m, k, &z));
 }
 
-// Outside the layers (Korthikanti et al. 2022, section 4.3): the embedding's dropout mask, and in the stage with the
-// head the inputs of the last norm and of the logits.
+// Outside the layers (Korthikanti et al. 2022, section 4.3): the embedding's dropout mask and what its norm keeps besides its
+// output, which is the first layer's input; in the stage with the head the inputs of the last norm and of the logits.
 static double ends_kept_bytes(const llm_def *m, const memory_settings *s)
 {
     const sizes z = sizes_of(m, &s->kernels);
     const double mask = s->has_embedding && m->dropout ? z.rows * z.h : 0.0;
+    const double norm = s->has_embedding && m->embedding_norm
+                            ? norm_kept_bytes(m, &s->kernels, &z) - z.w * z.rows * z.h
+                            : 0.0;
     const double head = s->has_head ? norm_kept_bytes(m, &s->kernels, &z) : 0.0;
-    return s->in_flight.embeddings * mask + s->in_flight.heads * head;
+    return s->in_flight.embeddings * (mask + norm) + s->in_flight.heads * head;
 }
 
 // Logits over the padded vocabulary: w bytes as the product wrote them (later their gradient), and their fp32 softmax,
@@ -111,13 +129,13 @@ static double working_bytes(const llm_def *m, const memory_settings *s)
     const kernel_settings *k = &s->kernels;
     if (!s->layers_here) return 0.0;
     const sizes z = sizes_of(m, k);
-    const double scores = k->attention == ATTENTION_UNFUSED ? 2.0 * z.scores : 0.0;
+    const double scores = attention_keeps_scores(k->attention) ? 2.0 * z.scores : 0.0;
     const double mlp = z.tokens * (z.f + z.up), attention = z.tokens * (2.0 * z.q + 2.0 * z.c) + scores;
     const double gathered = k->sequence_parallel && k->tensor > 1 ? z.tokens * z.h : 0.0;
     double again = 0.0;
     if (s->recompute == RECOMPUTE_FULL)
         again = layer_kept_bytes(m, k, RECOMPUTE_NONE) - layer_kept_bytes(m, k, RECOMPUTE_FULL);
-    if (s->recompute == RECOMPUTE_SELECTIVE && k->attention == ATTENTION_UNFUSED)
+    if (s->recompute == RECOMPUTE_SELECTIVE && attention_keeps_scores(k->attention))
         again = core_kept_bytes(m, k, &z);
     return z.w * (fmax(mlp, attention) + 2.0 * z.rows * z.h + gathered) + again;
 }
@@ -129,7 +147,8 @@ uint64_t memory_layer_parameters_here(const llm_def *m, uint32_t tensor)
     const uint64_t q = m->heads / tensor * m->head_size, c = m->kv_heads / tensor * m->head_size;
     const uint64_t f = m->ffn / tensor, up = llm_up_products(m), h = m->hidden;
     const uint64_t matrices = h * (q + 2 * c) + q * h + (up + 1) * h * f;
-    return matrices + (m->bias ? q + 2 * c + up * f + 2 * h : 0) + 2 * llm_norm_parameters(m);
+    const uint64_t biases = (llm_has_qkv_bias(m) ? q + 2 * c : 0) + (m->bias ? up * f + 2 * h : 0);
+    return matrices + biases + 2 * llm_norm_parameters(m) + llm_qk_norm_parameters(m);
 }
 
 memory_parts memory_parts_here(const llm_def *m, const memory_settings *s)
@@ -137,10 +156,11 @@ memory_parts memory_parts_here(const llm_def *m, const memory_settings *s)
     const uint64_t table = kernels_table_elements(m, s->kernels.tensor);
     const bool head_table = !m->tied_embeddings || !s->has_embedding;
     const uint64_t positions = m->position == POSITION_LEARNED ? m->max_sequence * m->hidden : 0;
+    const uint64_t norm = m->embedding_norm ? llm_norm_parameters(m) : 0;
     return (memory_parts){
         .head = s->has_head ? llm_norm_parameters(m) + (head_table ? table : 0) : 0,
         .layer = memory_layer_parameters_here(m, s->kernels.tensor),
-        .embedding = s->has_embedding ? table + positions : 0,
+        .embedding = s->has_embedding ? table + positions + norm : 0,
     };
 }
 

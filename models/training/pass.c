@@ -29,7 +29,7 @@ static bool same_shape(const kernel_shape *x, const kernel_shape *y)
 {
     return strcmp(x->name, y->name) == 0 && x->class == y->class && x->type == y->type &&
            x->batch == y->batch && x->m == y->m && x->n == y->n && x->k == y->k && x->flop == y->flop &&
-           x->bytes == y->bytes && x->launches == y->launches;
+           x->bytes == y->bytes && x->launches == y->launches && x->program == y->program;
 }
 
 // A pass has some tens of distinct kernels, so a scan is the whole search.
@@ -300,8 +300,10 @@ static double flop_of(const builder *b, const pass_plan *p)
 static uint64_t norm_elements_of(const llm_def *m, const memory_settings *s)
 {
     if (s->kernels.tensor == 1 || !s->kernels.sequence_parallel) return 0;
-    const uint64_t layer = 2 * llm_norm_parameters(m) + (m->bias ? 2 * m->hidden : 0);
-    return s->layers_here * layer + (s->has_head ? llm_norm_parameters(m) : 0);
+    const uint64_t layer = 2 * llm_norm_parameters(m) + llm_qk_norm_parameters(m) +
+                           (m->bias ? 2 * m->hidden : 0);
+    const uint64_t ends = (uint64_t)s->has_head + (s->has_embedding && m->embedding_norm);
+    return s->layers_here * layer + ends * llm_norm_parameters(m);
 }
 
 static bool write_passes(builder *b, chunk_costs *out)

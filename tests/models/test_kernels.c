@@ -316,6 +316,74 @@ static void accumulation_apart(void **state)
     assert_near(find(&half, "mlp.up.wgrad")->bytes, operands + 4 * weights, 1e-12);
 }
 
+// Fused products may leave the addition to a kernel of its own all the same (Megatron-LM before 2022), and the other way round.
+static void accumulation_is_a_choice_of_its_own(void **state)
+{
+    kernel_settings s = {
+        .micro_batch = 1, .sequence_length = 64, .precision = DTYPE_BF16, .tensor = 1, .fused = true
+    };
+    const double operands = 2.0 * (64 * 6144 + 64 * 1536), weights = 6144.0 * 1536;
+    s.accumulation = ACCUMULATION_APART;
+    const kernel_array apart = listed(kernels_layer_backward, &gpt, &s, *state);
+    assert_near(find(&apart, "mlp.up.wgrad")->bytes, operands + 2 * weights, 1e-12);
+    s.fused = false;
+    s.accumulation = ACCUMULATION_FUSED;
+    const kernel_array inside = listed(kernels_layer_backward, &gpt, &s, *state);
+    assert_near(find(&inside, "mlp.up.wgrad")->bytes, operands + 8 * weights, 1e-12);
+}
+
+// 8,192 tokens of 4,096 elements of two bytes, half of which has nothing to hide behind with t = 2: 33,554,432 bytes. The
+// product that the other half moves beside is cut into four; what all pieces compute and all parts move is as without.
+static void user_buffers_cut_products(void **state)
+{
+    kernel_settings s = { .micro_batch = 1,
+                          .sequence_length = 8192,
+                          .precision = DTYPE_BF16,
+                          .tensor = 2,
+                          .sequence_parallel = true,
+                          .user_buffers = true,
+                          .fused = true };
+    const kernel_array cut = listed(kernels_layer_forward, &llama3_8b, &s, *state);
+    const tensor_point *p = cut.points.items;
+    assert_int_equal(cut.points.count, 16);
+    static const struct {
+        uint32_t kernel;
+        bool waits;
+        collective_kind kind;
+    } want[] = {
+        { 1, false, COLLECTIVE_ALL_GATHER },
+        { 1, true, 0 },
+        { 1, false, COLLECTIVE_ALL_GATHER },
+        { 5, true, 0 },
+        // rotary 5, attention 6, then four pieces of the output's product
+        { 7, false, COLLECTIVE_REDUCE_SCATTER },
+        { 11, true, 0 },
+        { 11, false, COLLECTIVE_REDUCE_SCATTER },
+        { 11, true, 0 },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        assert_int_equal(p[i].kernel, want[i].kernel);
+        assert_int_equal(p[i].waits, want[i].waits);
+        if (p[i].waits) continue;
+        assert_int_equal(p[i].call.kind, want[i].kind);
+        assert_int_equal(p[i].call.bytes, 33554432);
+    }
+    for (uint32_t i = 1; i < 5; i++) {
+        assert_string_equal(cut.items[i].name, "attention.qkv");
+        assert_int_equal(cut.items[i].m, 2048);
+    }
+    double flop = 0, whole_flop = 0;
+    s.user_buffers = false;
+    const kernel_array whole = listed(kernels_layer_forward, &llama3_8b, &s, *state);
+    for (uint32_t i = 0; i < cut.count; i++)
+        flop += cut.items[i].flop;
+    for (uint32_t i = 0; i < whole.count; i++)
+        whole_flop += whole.items[i].flop;
+    assert_near(flop, whole_flop, 1e-12);
+    assert_int_equal(cut.host_calls, whole.host_calls);
+    assert_int_equal(cut.count, whole.count + 12);
+}
+
 static void host_is_kept_busy(void **state)
 {
     struct {
@@ -514,11 +582,14 @@ static llm_def random_model(uint64_t *seed, uint64_t tensor)
                         .ffn = tensor * draw(seed, 10, 3000),
                         .vocabulary = 128 * tensor * draw(seed, 1, 500), // padding adds nothing
                         .max_sequence = draw(seed, 10, 9000),
-                        .activation = (int)draw(seed, 0, 1),
+                        .activation = (int)draw(seed, 0, 3),
                         .norm = (int)draw(seed, 0, 1),
-                        .position = (int)draw(seed, 0, 2),
+                        .position = (int)draw(seed, 0, 3),
                         .tied_embeddings = draw(seed, 0, 1) != 0,
                         .bias = draw(seed, 0, 1) != 0,
+                        .qkv_bias = draw(seed, 0, 1) != 0,
+                        .qk_norm = draw(seed, 0, 1) != 0,
+                        .embedding_norm = draw(seed, 0, 1) != 0,
                         .dropout = draw(seed, 0, 1) != 0 };
     return m;
 }
@@ -589,6 +660,71 @@ static void products_obey_the_formula(void **state)
     }
 }
 
+// Sixteen tokens, 128 columns of queries and 64 of keys, 128 of feed-forward, 4 x 16^2 scores; two bytes each.
+static const llm_def small = {
+    .layers = 1,
+    .hidden = 64,
+    .heads = 4,
+    .kv_heads = 2,
+    .head_size = 32,
+    .ffn = 128,
+    .vocabulary = 128,
+    .max_sequence = 16,
+    .activation = ACTIVATION_SQUARED_RELU,
+    .norm = NORM_RMSNORM,
+    .position = POSITION_ALIBI,
+    .qkv_bias = true,
+    .qk_norm = true,
+    .embedding_norm = true,
+};
+struct detail_case {
+    const char *name;
+    lower *make;
+    bool fused;
+    double bytes, flop;
+    uint32_t launches;
+};
+static const struct detail_case detail_cases[] = {
+    { "attention.qk_norm", kernels_layer_forward, true, 16 * 192 * 4, 16 * 192 * 7, 2 },
+    { "attention.qk_norm", kernels_layer_forward, false, 16 * 192 * 36, 16 * 192 * 6, 16 },
+    { "attention.qk_norm.backward", kernels_layer_backward, true, 16 * 192 * 8, 16 * 192 * 10, 4 },
+    { "attention.qk_norm.backward", kernels_layer_backward, false, 16 * 192 * 50, 16 * 192 * 12, 28 },
+    { "attention.qkv.bias_gradient", kernels_layer_backward, true, 16 * 256 * 2, 16 * 256, 1 },
+    { "attention.alibi", kernels_layer_forward, true, 1024 * 4, 1024, 1 },
+    // ReLU and square: in and out, twice apart; backward gradient, input and result
+    { "mlp.activation", kernels_layer_forward, true, 16 * 128 * 4, 16 * 128 * 2, 1 },
+    { "mlp.activation", kernels_layer_forward, false, 16 * 128 * 8, 16 * 128 * 2, 2 },
+    { "mlp.activation.backward", kernels_layer_backward, true, 16 * 128 * 6, 16 * 128 * 3, 1 },
+    { "mlp.activation.backward", kernels_layer_backward, false, 16 * 128 * 12, 16 * 128 * 3, 2 },
+    { "embedding.norm", kernels_embedding_forward, true, 16 * 64 * 4, 16 * 64 * 7, 1 },
+    { "embedding.norm.backward", kernels_embedding_backward, true, 16 * 64 * 8, 16 * 64 * 10, 2 },
+};
+static void details_of_dense_models(void **state)
+{
+    kernel_settings s = { .micro_batch = 1,
+                          .sequence_length = 16,
+                          .precision = DTYPE_BF16,
+                          .attention = ATTENTION_UNFUSED,
+                          .tensor = 1 };
+    for (size_t i = 0; i < ARRAY_COUNT(detail_cases); i++) {
+        const struct detail_case *c = &detail_cases[i];
+        s.fused = c->fused;
+        const kernel_array list = listed(c->make, &small, &s, *state);
+        const kernel_shape *kernel = find(&list, c->name);
+        assert_near(kernel->bytes, c->bytes, 0);
+        assert_near(kernel->flop, c->flop, 0);
+        assert_int_equal(kernel->launches, c->launches);
+    }
+    // Biases of the other products are bias's; flash attention adds biases of positions inside.
+    const kernel_array backward = listed(kernels_layer_backward, &small, &s, *state);
+    for (uint32_t i = 0; i < backward.count; i++)
+        assert_null(strstr(backward.items[i].name, "output.bias"));
+    s.attention = ATTENTION_FLASH;
+    const kernel_array forward = listed(kernels_layer_forward, &small, &s, *state);
+    for (uint32_t i = 0; i < forward.count; i++)
+        assert_string_not_equal(forward.items[i].name, "attention.alibi");
+}
+
 static void classes_have_words(void **state)
 {
     (void)state;
@@ -629,10 +765,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(optimizer_by_hand, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(elementwise_traffic_adds_up, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(accumulation_apart, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(accumulation_is_a_choice_of_its_own, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(user_buffers_cut_products, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(host_is_kept_busy, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(recompute_repeats_what_was_dropped, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(collectives_stand_where_they_are_needed, make_arena, free_arena),
         cmocka_unit_test_setup_teardown(products_obey_the_formula, make_arena, free_arena),
+        cmocka_unit_test_setup_teardown(details_of_dense_models, make_arena, free_arena),
         cmocka_unit_test(classes_have_words),
         cmocka_unit_test_setup_teardown(wider_numbers_move_more, make_arena, free_arena),
     };

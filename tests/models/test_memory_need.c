@@ -332,6 +332,37 @@ static void unfused_keeps_more(void **state)
     assert_int_equal(memory_need_of(&llama3_8b, &s).bytes[MEMORY_ACTIVATIONS], 393216000 + 128000000);
 }
 
+// What dense models have beside a Llama: norms over 4096 + 1024 columns of queries and keys keep their input, in one layer of
+// 1,000 tokens; a norm behind the embedding keeps its own; of ReLU only the output is kept.
+static void norms_of_heads_keep_their_input(void **state)
+{
+    (void)state;
+    memory_settings s = settings(1, 1000, 1, ATTENTION_FLASH);
+    const uint64_t before = memory_need_of(&llama3_8b, &s).bytes[MEMORY_ACTIVATIONS];
+    llm_def m = llama3_8b;
+    m.qk_norm = true;
+    m.qkv_bias = true;
+    assert_int_equal(memory_need_of(&m, &s).bytes[MEMORY_ACTIVATIONS] - before, 1000 * 5120 * 2);
+    s.kernels.fused = false; // as fp32, and the scaled row: 1000 (5120 6 + 2 4096 4 + 2 14336)
+    assert_int_equal(memory_need_of(&m, &s).bytes[MEMORY_ACTIVATIONS] - before, 92160000);
+    // Weights of both norms, as wide as a head, and biases of 4096 + 2 1024
+    assert_int_equal(memory_layer_parameters_here(&m, 1), 218112000 + 2 * 128 + 6144);
+    assert_int_equal(memory_layer_parameters_here(&m, 8) - memory_layer_parameters_here(&llama3_8b, 8),
+                     2 * 128 + 768);
+    s.kernels.fused = true;
+    s.has_embedding = true;
+    m.qk_norm = m.qkv_bias = false;
+    m.embedding_norm = true;
+    assert_int_equal(memory_need_of(&m, &s).bytes[MEMORY_ACTIVATIONS] - before, 1000 * 4096 * 2);
+    const uint64_t parameters = memory_parameters_here(&m, &s);
+    m.embedding_norm = false;
+    assert_int_equal(parameters - memory_parameters_here(&m, &s), 4096);
+    m = gpt_22b;
+    const uint64_t gelu = memory_need_of(&m, &s).bytes[MEMORY_ACTIVATIONS];
+    m.activation = ACTIVATION_RELU;
+    assert_int_equal(gelu - memory_need_of(&m, &s).bytes[MEMORY_ACTIVATIONS], 1000 * 24576 * 2);
+}
+
 struct published_case {
     const char *name;
     uint32_t layers, hidden, heads, micro_batch, stages, micro_batches;
@@ -438,6 +469,7 @@ int main(void)
         cmocka_unit_test(messages_are_buffers),
         cmocka_unit_test(working_set_by_hand),
         cmocka_unit_test(unfused_keeps_more),
+        cmocka_unit_test(norms_of_heads_keep_their_input),
         cmocka_unit_test(published_peaks_are_met),
         cmocka_unit_test(laws),
     };

@@ -709,7 +709,7 @@ static void impossible_numbers_are_refused(void **state)
     optimizer_costs costs;
     b->gpu = tiny_gpu();
     b->gpu.memory_rate_Bps = b->gpu.vector_flops = 1e18;
-    b->gpu.kernel_overhead_s = 0;
+    b->gpu.kernels.kernel_overhead_s = 0;
     b->gpu.launch_s = 1;
     b->settings.memory.sharding = SHARDING_NONE;
     sim_error_clear(&b->error);

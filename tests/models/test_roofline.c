@@ -5,24 +5,38 @@
 #include "sim/array.h"
 
 // A GPU of no catalogue: no number is round, no two are alike.
-static double matmul_x[] = { 1.3e9, 4.1e10, 2.9e12 }, matmul_y[] = { 0.217, 0.563, 0.741 };
 static double forward_x[] = { 700, 5300 }, forward_y[] = { 0.211, 0.347 };
 static double backward_x[] = { 900, 4700 }, backward_y[] = { 0.173, 0.289 };
-static double memory_x[] = { 1.1e6, 2.3e8 }, memory_y[] = { 0.613, 0.817 };
+static tile_def tiles[] = { { 192, 96, 0.713 }, { 96, 96, 0.589 } };
+static product_def products = { .format = DTYPE_BF16,
+                                .operand_bytes = 2.0,
+                                .tiles = { .items = tiles, .count = 2 },
+                                .depth_step = 64,
+                                .depth_overhead = 37.0,
+                                .memory_efficiency = 0.811,
+                                .start_s = 3.1e-6,
+                                .wave_s = 0.23e-6,
+                                .blend = 4.0 };
+static attention_def attention = { .program = PROGRAM_FA2,
+                                   .head_size = 128,
+                                   .forward = { forward_x, forward_y, 2 },
+                                   .backward = { backward_x, backward_y, 2 } };
 
 static gpu_def odd_gpu(void)
 {
     return (gpu_def){ .name = "odd",
+                      .multiprocessors = 131,
                       .peak_flops = { [DTYPE_BF16] = 937.3e12 },
                       .vector_flops = 61.7e12,
                       .memory_rate_Bps = 3117e9,
                       .clock_ratio = 0.871,
-                      .kernel_overhead_s = 2.37e-6,
                       .launch_s = 11.9004e-6,
-                      .matmul = { matmul_x, matmul_y, 3 },
-                      .attention_forward = { forward_x, forward_y, 2 },
-                      .attention_backward = { backward_x, backward_y, 2 },
-                      .memory = { memory_x, memory_y, 2 } };
+                      .kernels = { .products = { .items = &products, .count = 1 },
+                                   .flash = PROGRAM_FA2,
+                                   .attention = { .items = &attention, .count = 1 },
+                                   .attention_fill = 0.9,
+                                   .stream_efficiency = 0.817,
+                                   .kernel_overhead_s = 2.37e-6 } };
 }
 
 struct cost_case {
@@ -53,51 +67,52 @@ struct cost_case {
         .flop = (flop_), .bytes = (bytes_), .launches = (launches_)                                          \
     }
 
-// t = 2.37 us n + max(F / (P e 0.871 clock), B / (3117e9 m memory)), e and m linear in log10 x, rounded to ns.
+// Products as product.h has it, R = 937.3e12 x .871 x clock / 131; others t = 2.37 us n + max(F / (P e clock), B / (3117e9 .817
+// memory)); rounded to ns.
 static const struct cost_case cost_cases[] = {
-    // F = 252280767694: e = .563 + .178 log(F / 4.1e10) / log(2.9e12 / 4.1e10) = .63894; F / (P e c) = 483.645597 us
-    { "product between two points", MATMUL(1, 4099, 6151, 5003), 1, 1, 486016, BOUND_TENSOR_CORE,
-      0.55380256139745421 },
-    // 7 products together: F = 4467557486, 16.06 us; B = 43555554 at .75346, 18.5457723 us
-    { "batch of products, bound by memory", MATMUL(7, 4099, 613, 127), 1, 1, 20916, BOUND_HBM,
-      0.66807943999288777 },
-    // F = 10779856842182 is beyond the last point: e = .741; 19.160863 ms at 0.93 of the clock
-    { "product beyond the curve, slow clock", MATMUL(1, 8209, 16411, 40009), 0.93, 0.71, 19163233,
-      BOUND_TENSOR_CORE, 0.6001579955077766 },
-    // B = 17182 below the first point: m = .613, 9.0 ns beside 2370 of overhead
-    { "product below the curve, bound by launch", MATMUL(1, 61, 53, 47), 1, 1, 2379, BOUND_LAUNCH,
-      0.002317087692369726 },
-    { "flat product, bound by memory", MATMUL(1, 17, 8191, 8209), 1, 1, 56750, BOUND_HBM,
-      0.76339888546396839 },
-    // the same bytes at 0.37 of the rate: 54.3801830 / 0.37 = 146.9734676 us
-    { "flat product, slow memory", MATMUL(1, 17, 8191, 8209), 1, 0.37, 149343, BOUND_HBM,
-      0.29008983849313463 },
-    // length 2741: e = .211 + .136 log(2741 / 700) / log(5300 / 700) = .30271
-    { "attention forward", ATTENTION(KERNEL_ATTENTION_FORWARD, 72, 2741, 128, 4.0, 4.0), 1, 1, 562745,
-      BOUND_TENSOR_CORE, 0.26254289561793737 },
-    // head size 80: x 80 (128 + 18.6) / (128 (80 + 18.6)) = .92926
+    // 192 x 96: 22 x 65 tiles, 11 waves of 36,864 x 5093 / (.713 R) + .23 us; M = 60.50 us
+    { "product", MATMUL(1, 4099, 6152, 5000), 1, 1, 470450, BOUND_TENSOR_CORE, 0.571876374474 },
+    // 7 x 22 x 7 tiles of 192 x 96, 9 waves of depth 128 + 37: 14.39 us; B = 43825040 bytes: 17.33
+    { "batch of products, bound by memory", MATMUL(7, 4099, 616, 128), 1, 1, 22197, BOUND_HBM,
+      0.633043663364 },
+    { "slow clock and memory", MATMUL(1, 8209, 16408, 40008), 0.93, 0.71, 20407095, BOUND_TENSOR_CORE,
+      0.563459800251 },
+    // one tile of 96 x 96: 0.737 us beside the start of 3.1
+    { "product bound by launch", MATMUL(1, 61, 56, 48), 1, 1, 3837, BOUND_LAUNCH, 9.11840082309e-05 },
+    { "flat product, bound by memory", MATMUL(1, 17, 8192, 8208), 1, 1, 57118, BOUND_HBM, 0.758480648097 },
+    { "flat product, slow memory", MATMUL(1, 17, 8192, 8208), 1, 0.37, 147520, BOUND_HBM, 0.29367474009 },
+    // heads of 108 leave the matrix units: R = 61.7e12 x .871 / 131
+    { "product on the vector units", MATMUL(24, 2048, 2048, 108), 1, 1, 949255, BOUND_VECTOR,
+      0.0244378720749 },
+    // length 2741: e = .211 + .136 log(2741 / 700) / log(5300 / 700) = .302702; 72 x 22 / 131 = 12.09 blocks: x .93955
+    { "attention forward", ATTENTION(KERNEL_ATTENTION_FORWARD, 72, 2741, 128, 4.0, 4.0), 1, 1, 521859,
+      BOUND_TENSOR_CORE, 0.283112300055 },
+    // the clock of the tables is not gpu.clock_ratio's, but this GPU's own counts
+    { "attention forward, half the clock", ATTENTION(KERNEL_ATTENTION_FORWARD, 72, 2741, 128, 4.0, 4.0), 0.5,
+      1, 1041348, BOUND_TENSOR_CORE, 0.141878317138 },
+    // head size 80: x (80 / (96 + 18.6)) / (128 / 146.6) = .79952
     { "attention backward, head size 80", ATTENTION(KERNEL_ATTENTION_BACKWARD, 72, 2741, 80, 10.0, 8.0), 1, 1,
-      1137986, BOUND_TENSOR_CORE, 0.20285934673531264 },
-    // below the first length: .211; head size 64: x .88741
+      1225964, BOUND_TENSOR_CORE, 0.188301692834 },
+    // below the first length: .211 (613 / 700)^(1/2); head size 64: x .88741
     { "attention forward, short, head size 64", ATTENTION(KERNEL_ATTENTION_FORWARD, 72, 613, 64, 4.0, 4.0), 1,
-      1, 25025, BOUND_TENSOR_CORE, 0.14764226934912947 },
+      1, 36079, BOUND_TENSOR_CORE, 0.102407156253 },
     // beyond the last length: .289; head size 192: x 1.04416
     { "attention backward, long, head size 192",
-      ATTENTION(KERNEL_ATTENTION_BACKWARD, 2, 70001, 192, 10.0, 8.0), 1, 1, 38192245, BOUND_TENSOR_CORE,
-      0.26281848796020352 },
-    // 123043782 bytes: m = .613 + .204 log(B / 1.1e6) / log(2.3e8 / 1.1e6) = .79311
-    { "elementwise", ELEMENTWISE(4.0 * 4099 * 5003, 6.0 * 4099 * 5003, 1), 1, 1, 52142, BOUND_HBM,
-      0.75706851309903 },
-    // 555948369 bytes at .817: 218.310991 us; the overhead three times
+      ATTENTION(KERNEL_ATTENTION_BACKWARD, 2, 70001, 192, 10.0, 8.0), 1, 1, 33878914, BOUND_TENSOR_CORE,
+      0.296279511283 },
+    // 123043782 bytes: 48.3171 us
+    { "elementwise", ELEMENTWISE(4.0 * 4099 * 5003, 6.0 * 4099 * 5003, 1), 1, 1, 50687, BOUND_HBM,
+      0.778800607848 },
+    // 555948369 bytes: 218.310991 us; the overhead three times
     { "elementwise in three launches", ELEMENTWISE(0.0, 9.0 * 12347 * 5003, 3), 1, 1, 225421, BOUND_HBM,
       0.79123098506574063 },
     { "elementwise, bound by launch", ELEMENTWISE(1.0, 770.0, 1), 1, 1, 2370, BOUND_LAUNCH,
-      0.00010423308141415863 },
-    // 13.41 GFLOP on the vector units: 249.531547 us
-    { "elementwise, bound by arithmetic", ELEMENTWISE(13.41e9, 2.9e6, 1), 1, 1, 251902, BOUND_VECTOR,
-      0.86280369869855089 },
+      0.000104233081414 },
+    // 13.41 GFLOP on the vector units: 217.3420 us
+    { "elementwise, bound by arithmetic", ELEMENTWISE(13.41e9, 2.9e6, 1), 1, 1, 219712, BOUND_VECTOR,
+      0.989213048489 },
     { "a launch count of none is one kernel", ELEMENTWISE(1.0, 770.0, 0), 1, 1, 2370, BOUND_LAUNCH,
-      0.00010423308141415863 },
+      0.000104233081414 },
     { "nothing to do", ELEMENTWISE(0.0, 0.0, 1), 1, 1, 0, BOUND_LAUNCH, 0.0 },
 };
 
@@ -120,7 +135,7 @@ static void an_answer_does_not_depend_on_earlier_ones(void **state)
     arena *a = arena_create("roofline");
     const gpu_def gpu = odd_gpu();
     const roofline *r = roofline_create(a, &gpu);
-    kernel_shape kernel = MATMUL(1, 4099, 6151, 5003);
+    kernel_shape kernel = MATMUL(1, 4099, 6152, 5000);
     const sim_time first_ps = roofline_cost(r, &kernel, 1.0, 1.0).time_ps;
     for (size_t i = 0; i < ARRAY_COUNT(cost_cases); i++)
         roofline_cost(r, &cost_cases[ARRAY_COUNT(cost_cases) - 1 - i].kernel, 1.0, 1.0);
@@ -128,19 +143,44 @@ static void an_answer_does_not_depend_on_earlier_ones(void **state)
     arena_destroy(a);
 }
 
-static void one_point_is_a_constant(void **state)
+static void work_never_takes_no_time(void **state)
 {
     (void)state;
     arena *a = arena_create("roofline");
     gpu_def gpu = odd_gpu();
-    gpu.memory.count = 1;
-    gpu.kernel_overhead_s = 0.0;
+    gpu.kernels.kernel_overhead_s = 0.0;
     const roofline *r = roofline_create(a, &gpu);
-    const kernel_shape large = ELEMENTWISE(0.0, 7.13e9, 1);
-    assert_int_equal(roofline_cost(r, &large, 1.0, 1.0).time_ps,
-                     3731576 * PS_PER_NS); // 7.13e9 / (3117e9 .613)
     const kernel_shape tiny = ELEMENTWISE(0.0, 3.0, 1);
-    assert_int_equal(roofline_cost(r, &tiny, 1.0, 1.0).time_ps, PS_PER_NS); // 1.6 ps of work, but never none
+    assert_int_equal(roofline_cost(r, &tiny, 1.0, 1.0).time_ps, PS_PER_NS); // 1.2 ps of work
+    arena_destroy(a);
+}
+
+// A time is taken for the name and shape that it was measured for, and is longer on a GPU that is not healthy.
+static void a_users_time_replaces_the_model(void **state)
+{
+    (void)state;
+    arena *a = arena_create("roofline");
+    const gpu_def gpu = odd_gpu();
+    roofline *r = roofline_create(a, &gpu);
+    kernel_shape product = MATMUL(1, 4099, 6152, 5000), norm = ELEMENTWISE(0.0, 9.0 * 12347 * 5003, 1);
+    product.name = "mlp.up";
+    norm.name = "mlp.norm";
+    kernel_time rows[] = { { "mlp.up", 1, 4099, 6152, 5000, 613.4567e-6 },
+                           { "mlp.norm", 1, 1, 1, 1, 77e-6 } };
+    const kernel_time_array times = { .items = rows, .count = 2 };
+    roofline_use_times(r, &times);
+    const kernel_cost got = roofline_cost(r, &product, 1.0, 1.0);
+    assert_true(got.is_given);
+    assert_int_equal(got.time_ps, 613457 * PS_PER_NS);
+    assert_int_equal(got.bound, BOUND_TENSOR_CORE);
+    assert_int_equal(roofline_cost(r, &product, 0.8, 0.5).time_ps, 766821 * PS_PER_NS); // 613.4567 / 0.8
+    assert_int_equal(roofline_cost(r, &norm, 0.8, 0.5).time_ps, 154000 * PS_PER_NS);    // 77 / 0.5
+    product.m++;
+    assert_false(roofline_cost(r, &product, 1.0, 1.0).is_given);
+    product.m--;
+    product.name = "mlp.up.dgrad";
+    assert_false(roofline_cost(r, &product, 1.0, 1.0).is_given);
+    assert_int_equal(roofline_cost(r, &product, 1.0, 1.0).time_ps, 470450 * PS_PER_NS);
     arena_destroy(a);
 }
 
@@ -181,9 +221,10 @@ static void launch_and_words(void **state)
 int main(void)
 {
     enum { ROWS = ARRAY_COUNT(cost_cases) };
-    struct CMUnitTest tests[ROWS + 4] = {
+    struct CMUnitTest tests[ROWS + 5] = {
         [ROWS] = cmocka_unit_test(an_answer_does_not_depend_on_earlier_ones),
-        [ROWS + 1] = cmocka_unit_test(one_point_is_a_constant),
+        [ROWS + 1] = cmocka_unit_test(work_never_takes_no_time),
+        [ROWS + 4] = cmocka_unit_test(a_users_time_replaces_the_model),
         [ROWS + 2] = cmocka_unit_test(better_parts_never_cost_time),
         [ROWS + 3] = cmocka_unit_test(launch_and_words),
     };
