@@ -32,6 +32,11 @@ static worst worst_of(const world *w)
             x.hop_s = fmax(x.hop_s, units_s_from_ps(terms->ring[p].hop_ps[class]));
     }
     x.base_s = fmax(x.base_s, units_s_from_ps(terms->nvls.base_ps));
+    const bind_points *efficiency = &w->scenario->cluster.node.scale_up.ring_efficiency;
+    double least_share = 1.0;
+    for (uint32_t i = 0; i < efficiency->count; i++)
+        least_share = fmin(least_share, efficiency->y[i]);
+    x.payload_ratio *= least_share;
     for (gpu_id g = 0; g < topology_gpu_count(w->fabric); g++) {
         const uint64_t rate_mBps = topology_nvls_rate_mBps(w->fabric, topology_gpu_vertex(w->fabric, g));
         if (rate_mBps > 0) x.cap_Bps = fmin(x.cap_Bps, (double)rate_mBps / 1000.0);

@@ -61,8 +61,10 @@ typedef void collective_moved(void *owner, const collective_transfer *transfer);
 
 typedef struct collectives_options {
     const collective_terms *terms; // kept, not copied
-    collective_grain grain;        // what is asked for: streams or messages
-    int forced_algorithm;          // collective_algorithm, or ALGORITHM_AUTO (choose.h)
+    // Of rings whose hops are all inside nodes: bytes past a rank -> share of the links' rate (node.h). NULL: all of it.
+    const bind_points *ring_efficiency;
+    collective_grain grain; // what is asked for: streams or messages
+    int forced_algorithm;   // collective_algorithm, or ALGORITHM_AUTO (choose.h)
     collective_done *done;
     collective_moved *moved; // may be NULL
     void *owner;

@@ -28,8 +28,8 @@ typedef struct shape {
     network_edge *edges;
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
-    // What an edge moves at most, or 0. All-to-all: what one pair gets of the port that all pairs of its rank share, one
-    // after another; NVLS: what the copy loops of a GPU do.
+    // What an edge moves at most, or 0. Rings inside nodes: what the library's kernels get out of the links. All-to-all: what
+    // one pair gets of the port that all pairs of its rank share, one after another; NVLS: what the copy loops of a GPU do.
     uint64_t edge_cap_mBps;
     uint32_t requests; // that one instance asks of the network
     uint32_t prepared; // of the network: its stream; NO_ID until the first is started

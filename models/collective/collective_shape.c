@@ -2,6 +2,7 @@
 // Shapes: what all equal requests share, worked out once. The plan is laid on the group's endpoints, the protocol chosen, and
 // each edge gets its latency and its bytes as the links see them.
 #include "models/collective/collective_internal.h"
+#include <math.h>
 
 static const protocol_terms *terms_of(const collectives *c, const shape *s)
 {
@@ -131,6 +132,37 @@ static uint64_t nvls_cap_mBps(const plan *p, uint64_t rate_mBps)
     return (uint64_t)((unsigned __int128)rate_mBps * (p->ranks + 1) / p->ranks);
 }
 
+// Linear in the logarithm of the size; constant beyond the ends.
+static double share_at(const bind_points *curve, double bytes)
+{
+    const uint32_t last = curve->count - 1;
+    if (bytes <= curve->x[0]) return curve->y[0];
+    if (bytes >= curve->x[last]) return curve->y[last];
+    uint32_t i = 1;
+    while (bytes > curve->x[i])
+        i++;
+    const double u = log(bytes / curve->x[i - 1]) / log(curve->x[i] / curve->x[i - 1]);
+    return curve->y[i - 1] + u * (curve->y[i] - curve->y[i - 1]);
+}
+
+// A collective's copy loops do not fill the links at once: their rate inside a node grows with the bytes that pass a rank, far
+// beyond where latency matters (collectives.csv). As a cap of the edges, so that others may have what they leave. The share is
+// of payload; what the protocol adds on the wire comes on top.
+static uint64_t ring_cap_mBps(const collectives *c, const shape *s, const plan *p, const ring_hops *hops)
+{
+    const bind_points *curve = c->options.ring_efficiency;
+    const bool inside = hops->counts[LINK_PCIE] == 0 && hops->counts[LINK_NETWORK] == 0;
+    if (!curve || curve->count == 0 || !inside || c->options.grain != GRAIN_STREAMS) return 0;
+    const double past_bytes = (double)plan_payload_bytes(p) / p->ranks;
+    const double share = share_at(curve, past_bytes) / terms_of(c, s)->payload_ratio;
+    uint64_t rate_mBps = UINT64_MAX;
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        const uint64_t own_mBps = path_of(c, &s->edges[e]).rate_mBps;
+        if (own_mBps < rate_mBps) rate_mBps = own_mBps;
+    }
+    return p->edge_count == 0 || share >= 1.0 ? 0 : (uint64_t)(share * (double)rate_mBps);
+}
+
 static void fill_shape(collectives *c, shape *s)
 {
     const plan *p = lay_plan(c, s, plan_usual_algorithm(s->key.kind));
@@ -152,6 +184,7 @@ static void fill_shape(collectives *c, shape *s)
     for (uint32_t e = 0; e < p->edge_count; e++)
         if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
     if (p->kind == COLLECTIVE_ALL_TO_ALL) s->edge_cap_mBps = pair_rate_mBps(c, s, p);
+    if (s->choice.algorithm == ALGORITHM_RING) s->edge_cap_mBps = ring_cap_mBps(c, s, p, &hops);
     if (nvls) s->edge_cap_mBps = nvls_cap_mBps(p, hops.nvls_rate_mBps);
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);

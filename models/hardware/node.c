@@ -4,6 +4,16 @@
 
 static const char *const scale_up_words[] = { "none", "nvswitch", "mesh", "pcie", NULL };
 
+static bool check_shares(const void *field, const doc_node *node, sim_error *error)
+{
+    const bind_points *curve = field;
+    for (uint32_t i = 0; i < curve->count; i++)
+        if (!(curve->x[i] > 0.0 && curve->y[i] >= 0.01 && curve->y[i] <= 1.0))
+            return sim_fail(error, SIM_EXIT_INPUT, &node->place,
+                            "point %u is not a share between 0.01 and 1 of a size above zero", i + 1);
+    return true;
+}
+
 const bind_row scale_up_binds[] = {
     BIND_ENUM(scale_up_def, kind, "kind", scale_up_words, BIND_REQUIRED,
               BIND_NOTE("nvswitch; mesh: a link between each pair; pcie: through the host; none")),
@@ -13,6 +23,11 @@ const bind_row scale_up_binds[] = {
                 BIND_AT_MOST(1), BIND_NOTE("share of rate that payload gets")),
     BIND_TIME(scale_up_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0),
               BIND_AT_MOST(DELAY_MAX_S), BIND_NOTE("from GPU to GPU, of the first byte")),
+    BIND_POINTS(
+        scale_up_def, ring_efficiency, "ring_efficiency", UNIT_BYTES, UNIT_NONE, .check = check_shares,
+        BIND_NOTE(
+            "bytes that a collective sends past each GPU -> share of the payload rate, of rings inside the "
+            "node; left out: all of it")),
     BIND_RATE(scale_up_def, nvls_rate_Bps, "nvls_rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
               BIND_AT_MOST(RATE_MAX_Bps),
               BIND_NOTE("buffer per time of an all-reduce that the NVSwitches sum (NVLS: size / time, large "

@@ -11,7 +11,9 @@ typedef struct scale_up_def { // the links between the GPUs of a node
     double rate_Bps;      // of one GPU, per direction, to all peers together
     double payload_ratio; // share that payload gets, as measured by peer-to-peer copies
     sim_time delay_ps;
-    double nvls_rate_Bps;  // of the buffer of an all-reduce that the NVSwitch sums; 0: it cannot
+    bind_points
+        ring_efficiency;  // of rings inside the node: bytes past a GPU -> share of that rate; none: all of it
+    double nvls_rate_Bps; // of the buffer of an all-reduce that the NVSwitch sums; 0: it cannot
     uint32_t domain_nodes; // nodes whose GPUs share the NVSwitches (trays of a rack)
 } scale_up_def;
 
