@@ -62,13 +62,17 @@ static bool build_world(run_context *c)
     arena *a = c->result->arena;
     const trace_level level = c->options->output_path ? (trace_level)c->scenario->run.trace : TRACE_SUMMARY;
     c->result->has_memory = true; // the table by part, whether it fits or not
-    if (!world_check_memory(a, c->scenario, &c->result->memory, c->error)) return false;
+    if (c->options->ignore_memory)
+        c->result->memory = world_memory(a, c->scenario);
+    else if (!world_check_memory(a, c->scenario, &c->result->memory, c->error))
+        return false;
     c->recorder = recorder_create(a);
     const world_options options = {
         .queue = c->options->queue,
         .reverse_phases = c->options->reverse_phases,
         .play_tensor = c->options->play_tensor,
         .listener = recorder_listener(c->recorder, level),
+        .ignore_memory = c->options->ignore_memory,
     };
     if (!world_create(a, c->scenario, &options, &c->world, c->error)) return false;
     c->result->world = c->world;

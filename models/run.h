@@ -25,6 +25,7 @@ typedef struct run_options {
     const char *output_path;    // NULL: no database
     bool force;                 // replace an existing database
     bool trace_anyway;          // write more than the estimate allows
+    bool ignore_memory; // play also what does not fit: a measured run fitted, whatever is counted here
     run_hints hints;
     const char *arguments;    // as the user typed them, for run_env; NULL: unknown
     queue_kind queue;         // for tests: the result is the same

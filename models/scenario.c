@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/scenario.h"
+#include "models/hf_config.h"
 #include "models/table_file.h"
 #include "sim/os.h"
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 static const char *const sharding_words[] = { "none", "zero-1", "zero-2", "zero-3", NULL };
 static const char *const recompute_words[] = { "none", "selective", "full", NULL };
 static const char *const optimizer_words[] = { "adam", "sgd", NULL };
-static const char *const attention_words[] = { "flash", "unfused", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
 static const char *const algorithm_words[] = { "auto", "ring", "nvls", NULL };
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
@@ -37,12 +37,20 @@ static const bind_row plan_binds[] = {
     BIND_BOOL(plan_def, overlap_parameters, "overlap_parameters", BIND_DEFAULT(0, "false"),
               BIND_NOTE("zero-1: gather parameters at the start of the next step, beside its first forward "
                         "passes, instead of at the end")),
+    BIND_BOOL(
+        plan_def, owners_broadcast, "owners_broadcast", BIND_DEFAULT(0, "false"),
+        BIND_NOTE("zero-1: gradients are summed on every replica, and each broadcasts the parameters that it "
+                  "updated, one after another (InternEvo); false: reduce-scatter and all-gather")),
     BIND_BOOL(plan_def, sequence_parallel, "sequence_parallel", BIND_DEFAULT(0, "false"),
               BIND_NOTE("a tensor-parallel group shares out the tokens between its products: "
                         "reduce-scatter and all-gather instead of all-reduce")),
     BIND_BOOL(
         plan_def, overlap_tensor, "overlap_tensor", BIND_DEFAULT(1, "true"),
         BIND_NOTE("collectives of a tensor-parallel group beside the other product of a backward pass")),
+    BIND_BOOL(
+        plan_def, user_buffers, "user_buffers", BIND_DEFAULT(0, "false"),
+        BIND_NOTE("with sequence_parallel and overlap_tensor: a product is computed in pieces, beside the "
+                  "collective that brings or takes its rows (Transformer Engine)")),
     BIND_ENUM(plan_def, schedule, "schedule", schedule_kind_words, BIND_DEFAULT(SCHEDULE_1F1B, "1f1b"),
               BIND_NOTE("the order of forward and backward passes of a stage")),
     BIND_U32(plan_def, virtual_stages, "virtual_stages", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
@@ -78,6 +86,22 @@ static const bind_row plan_binds[] = {
     BIND_END,
 };
 
+static const bind_row kernel_time_binds[] = {
+    BIND_TEXT(kernel_time, name, "name", BIND_REQUIRED,
+              BIND_NOTE("of the kernel, as windtunnel show kernels tells it")),
+    BIND_U64(kernel_time, batch, "batch", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_NOTE("products at once; of attention: sequences x heads")),
+    BIND_U64(kernel_time, m, "m", BIND_REQUIRED, BIND_AT_LEAST(1),
+             BIND_NOTE("rows of the result; of attention: length; of other kernels: elements")),
+    BIND_U64(kernel_time, n, "n", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_NOTE("columns of the result; of attention: length")),
+    BIND_U64(kernel_time, k, "k", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
+             BIND_NOTE("depth; of attention: head size")),
+    BIND_SECONDS(kernel_time, time_s, "time", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(ROOFLINE_LONGEST_S),
+                 BIND_NOTE("of one call on a healthy GPU")),
+    BIND_END,
+};
+
 static const bind_row training_binds[] = {
     BIND_U64(training_def, global_batch, "global_batch", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e9),
              BIND_NOTE("sequences per step, all replicas together")),
@@ -95,10 +119,24 @@ static const bind_row training_binds[] = {
               BIND_NOTE("number format in which gradients are accumulated and reduced")),
     BIND_ENUM(training_def, optimizer, "optimizer", optimizer_words, BIND_DEFAULT(OPTIMIZER_ADAM, "adam"),
               BIND_NOTE("adam: fp32 master copy and two moments; sgd: fp32 master copy and one momentum")),
-    BIND_ENUM(training_def, attention, "attention", attention_words, BIND_DEFAULT(ATTENTION_FLASH, "flash"),
-              BIND_NOTE("flash: one fused kernel; unfused: two products and a softmax through memory")),
+    BIND_ENUM(
+        training_def, attention, "attention", attention_words, BIND_DEFAULT(ATTENTION_FLASH, "flash"),
+        BIND_NOTE("flash: one fused kernel, of the program that the GPU's kernel set names; unfused: two "
+                  "products and a softmax through memory; or the fused kernel of a program that the "
+                  "set has rates for")),
+    // scenario_load() puts the table in the place of its name.
+    BIND_PATH(training_def, kernel_table, "kernel_table",
+              BIND_NOTE("a CSV table of measured times of kernels, with the keys of one as columns; they "
+                        "replace the model")),
+    BIND_LIST(training_def, kernel_times, "kernel_times", kernel_time_binds,
+              BIND_NOTE("instead of kernel_table: the list itself")),
     BIND_BOOL(training_def, fused_kernels, "fused_kernels", BIND_DEFAULT(1, "true"),
               BIND_NOTE("norms, rotary and activation as single kernels; false: operation by operation")),
+    BIND_BOOL(training_def, fused_gradient_accumulation, "fused_gradient_accumulation",
+              BIND_DEFAULT(0, "as fused_kernels"),
+              BIND_SET_FLAG(training_def, has_fused_gradient_accumulation),
+              BIND_NOTE("products of weight gradients add to the accumulated ones (Megatron-LM since 2022); "
+                        "false: a kernel of its own does")),
     BIND_END,
 };
 
@@ -159,7 +197,8 @@ static bool check_format(const void *field, const doc_node *node, sim_error *err
 const bind_row scenario_binds[] = {
     BIND_U32(scenario, format, "windtunnel", BIND_DEFAULT(FORMAT, "1"), .check = check_format,
              BIND_NOTE("version of this format")),
-    BIND_STRUCT(scenario, cluster, "cluster", cluster_binds, BIND_REQUIRED, BIND_NOTE("what there is")),
+    BIND_PART(scenario, cluster, "cluster", "systems", cluster_binds, BIND_REQUIRED,
+              BIND_NOTE("what there is, or the name of a system of the catalogue")),
     BIND_PART(scenario, model, "model", "llms", llm_binds, BIND_SET_FLAG(scenario, has_model),
               BIND_NOTE("what is trained: a name of the catalogue or a mapping")),
     BIND_STRUCT(scenario, plan, "plan", plan_binds, BIND_SET_FLAG(scenario, plan.given),
@@ -216,13 +255,18 @@ static bool read_document(arena *a, const char *path, const char *const *sets, u
                                       .key = "rank_file",
                                       .list = "ranks",
                                       .example = "ranks.csv, with the columns rank, node, gpu" };
+    static const table_file times = { .mapping = { "training" },
+                                      .key = "kernel_table",
+                                      .list = "kernel_times",
+                                      .example = "kernels.csv, with the columns name, batch, m, n, k, time" };
     if (!document_load(a, path, out, error)) return false;
     if (out->root->kind == DOC_MAPPING && !add_default_parts(a, out, error)) return false;
     for (uint32_t i = 0; i < set_count; i++)
         if (!document_set_opening(a, out, sets[i], is_part, rows_of(a, out), error)) return false;
     return out->root->kind != DOC_MAPPING ||
            (add_default_parts(a, out, error) && cluster_prepare(a, out, error) &&
-            table_file_inline(a, out, &ranks, error));
+            hf_config_inline(a, out, error) && table_file_inline(a, out, &ranks, error) &&
+            table_file_inline(a, out, &times, error));
 }
 
 // Which of the sizes whose product is the number of GPUs was set last on the command line; NULL: none.
@@ -401,7 +445,9 @@ kernel_settings scenario_kernel_settings(const scenario *s)
         .attention = s->training.attention,
         .tensor = s->plan.tensor,
         .sequence_parallel = s->plan.sequence_parallel,
+        .user_buffers = s->plan.user_buffers,
         .fused = s->training.fused_kernels,
+        .accumulation = s->training.fused_gradient_accumulation ? ACCUMULATION_FUSED : ACCUMULATION_APART,
     };
 }
 

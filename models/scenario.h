@@ -24,8 +24,10 @@ typedef struct plan_def {
     uint64_t bucket_bytes;   // gradients reduced together
     bool overlap_gradients;  // reduce buckets beside the backward pass of the last micro-batch
     bool overlap_parameters; // ZeRO-1: gather them at the start of the next step, beside its first forwards
+    bool owners_broadcast;   // ZeRO-1: each owner of a share broadcasts it
     bool sequence_parallel;
     bool overlap_tensor; // collectives of the backward pass beside the other product
+    bool user_buffers;   // collectives beside the products that they belong to
     int schedule;        // schedule_kind
     uint32_t virtual_stages;
     int layer_split; // layer_split, unless layers are given
@@ -53,8 +55,11 @@ typedef struct training_def {
     int precision;            // dtype of the products and of the parameters gathered
     int gradient_dtype;       // dtype in which gradients are accumulated and reduced
     int optimizer;            // optimizer_kind
-    int attention;            // attention_kind
+    int attention;            // of attention_words
     bool fused_kernels;
+    bool fused_gradient_accumulation, has_fused_gradient_accumulation; // left out: as fused_kernels
+    kernel_time_array kernel_times;                                    // measured by the user
+    const char *kernel_table; // NULL, for its rows are in kernel_times
 } training_def;
 
 typedef struct network_def {

@@ -23,10 +23,14 @@ static bool check_formats(const scenario *s, sim_error *error)
     if (precision == DTYPE_FP8 || precision == DTYPE_FP4)
         return REFUSE(t->precision, "%s is not modelled in this version", dtype_words[precision]) ||
                (trainable && sim_hint(error, "precision: %s", trainable));
-    if (!(s->cluster.node.gpu.peak_flops[precision] > 0.0))
+    const gpu_def *gpu = &s->cluster.node.gpu;
+    if (!(gpu->peak_flops[precision] > 0.0))
         return REFUSE(t->precision, "GPU \"%s\" has no %s matrix units", s->cluster.node.gpu.name,
                       dtype_words[precision]) ||
                (trainable && sim_hint(error, "precision: %s", trainable));
+    if (!kernel_set_products(&gpu->kernels, precision))
+        return REFUSE(t->precision, "kernel set \"%s\" of GPU \"%s\" has no products of %s",
+                      gpu->kernels.name, gpu->name, dtype_words[precision]);
     if (t->gradient_dtype != DTYPE_FP32 && t->gradient_dtype != DTYPE_BF16 && t->gradient_dtype != DTYPE_FP16)
         return REFUSE(t->gradient_dtype, "gradients are not kept in %s", dtype_words[t->gradient_dtype]) ||
                sim_hint(error, "gradient_dtype: fp32, bf16 or fp16");
@@ -46,6 +50,7 @@ static bool check_training(scenario *s, sim_error *error)
 {
     training_def *t = &s->training;
     if (!t->sequence_length) t->sequence_length = s->model.max_sequence;
+    if (!t->has_fused_gradient_accumulation) t->fused_gradient_accumulation = t->fused_kernels;
     if (s->model.position == POSITION_LEARNED && t->sequence_length > s->model.max_sequence)
         return REFUSE(t->sequence_length, "%s has learned positions for %" PRIu64 " tokens, not %" PRIu64,
                       s->model.name, s->model.max_sequence, t->sequence_length) ||
@@ -62,7 +67,7 @@ static bool check_training(scenario *s, sim_error *error)
                       "%" PRIu64 " micro-batches per step are more than the 1,000,000 that are played",
                       t->global_batch / at_once) ||
                sim_hint(error, "global_batch: %" PRIu64, 1000000 * at_once);
-    return check_formats(s, error);
+    return check_formats(s, error) && scenario_check_attention(s, error);
 }
 
 // Of a GPU of the stage that has most.
@@ -168,13 +173,24 @@ static bool check_job_is_there(const scenario *s, sim_error *error)
     return sim_hint(error, "training: { global_batch: %" PRIu64 " }", usual_batch(s));
 }
 
+// What a definition can say, so that models can be listed and counted, but kernels and memory do not know yet.
+static bool check_model(const scenario *s, sim_error *error)
+{
+    const void *field;
+    size_t size;
+    const char *what = llm_untrained(&s->model, &field, &size);
+    return !what || sim_fail(error, SIM_EXIT_INPUT, bind_place_of_sized(s->reader, field, size),
+                             "%s has %s, which is not modelled in this version", s->model.name, what);
+}
+
 bool scenario_check(scenario *s, bool job_wanted, sim_error *error)
 {
     if (!cluster_check(&s->cluster, s->reader, error) || !check_network(s, error)) return false;
     const bool has_job = s->has_model || s->training.given || s->plan.given;
     if (!has_job && !job_wanted) return true;
-    return check_job_is_there(s, error) && scenario_check_sizes(s, error) && check_training(s, error) &&
-           scenario_check_plan(s, error) && check_buckets(s, error) && check_fold(s, error);
+    return check_job_is_there(s, error) && check_model(s, error) && scenario_check_sizes(s, error) &&
+           check_training(s, error) && scenario_check_plan(s, error) &&
+           scenario_check_kernel_times(s, error) && check_buckets(s, error) && check_fold(s, error);
 }
 
 void scenario_warnings(const scenario *s, arena *a, text_list *out)
@@ -185,9 +201,10 @@ void scenario_warnings(const scenario *s, arena *a, text_list *out)
         *array_push(out, a) = arena_format(
             a, "sequence_length %" PRIu64 " is more than the %" PRIu64 " tokens that %s was made for",
             t->sequence_length, s->model.max_sequence, s->model.name);
-    if (s->plan.recompute == RECOMPUTE_SELECTIVE && t->attention == ATTENTION_FLASH)
-        *array_push(out, a) =
-            "recompute: selective recomputes nothing beside attention: flash, which keeps nothing "
-            "that could be";
+    if (s->plan.recompute == RECOMPUTE_SELECTIVE && !attention_keeps_scores(t->attention))
+        *array_push(out, a) = arena_format(a,
+                                           "recompute: selective recomputes nothing beside attention: %s, "
+                                           "which keeps nothing that could be",
+                                           attention_words[t->attention]);
     scenario_warn_of_plan(s, a, out);
 }

@@ -241,6 +241,26 @@ static bool check_stages(scenario *s, sim_error *error)
 
 // ---- what asks for something else
 
+static bool check_owners(const scenario *s, sim_error *error)
+{
+    const plan_def *p = &s->plan;
+    if (!p->owners_broadcast) return true;
+    if (p->sharding != SHARDING_ZERO_1)
+        return REFUSE(p->owners_broadcast, "owners_broadcast is about the shares of zero-1") ||
+               sim_hint(error, "sharding: zero-1");
+    if (!p->overlap_parameters) return true;
+    REFUSE(p->overlap_parameters, "broadcasts of owners end the step they belong to");
+    return sim_hint(error, "overlap_parameters: false");
+}
+
+static bool check_user_buffers(const scenario *s, sim_error *error)
+{
+    const plan_def *p = &s->plan;
+    if (!p->user_buffers || (p->sequence_parallel && p->overlap_tensor)) return true;
+    REFUSE(p->user_buffers, "user_buffers are about the collectives of sequence_parallel, beside products");
+    return sim_hint(error, "%s", p->sequence_parallel ? "overlap_tensor: true" : "sequence_parallel: true");
+}
+
 static bool check_sequence_parallel(const scenario *s, sim_error *error)
 {
     const plan_def *p = &s->plan;
@@ -286,7 +306,8 @@ static bool check_placement(const scenario *s, sim_error *error)
 bool scenario_check_plan(scenario *s, sim_error *error)
 {
     return check_schedule(s, error) && check_stages(s, error) && check_sequence_parallel(s, error) &&
-           check_sharding(s, error) && check_placement(s, error);
+           check_user_buffers(s, error) && check_owners(s, error) && check_sharding(s, error) &&
+           check_placement(s, error);
 }
 
 // ---- what may not be meant

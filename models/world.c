@@ -107,6 +107,7 @@ static program_settings program_settings_of(const world *w)
         .overlap_gradients = s->plan.overlap_gradients,
         .overlap_parameters = s->plan.overlap_parameters,
         .overlap_pipeline = s->plan.overlap_pipeline,
+        .owners_broadcast = s->plan.owners_broadcast,
         .tied_table = s->model.tied_embeddings,
         .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
@@ -183,6 +184,7 @@ static void build_player(world *w, const step_listener *listener)
             .restart_ps = restarts ? PROGRAM_RESTART_CALLS * roofline_launch_ps(w->gpu) : 0,
             .alone_sim = w->alone,
             .terms = &s->network.collectives,
+            .ring_efficiency = &s->cluster.node.scale_up.ring_efficiency,
             .grain = (collective_grain)s->network.grain,
             .forced_protocol = scenario_forced_protocol(s),
             .forced_algorithm = scenario_forced_algorithm(s),
@@ -207,7 +209,10 @@ static bool check_messages(const world *w, sim_error *error)
 static bool build(world *w, const world_options *options, sim_error *error)
 {
     const scenario *s = w->scenario;
-    if (!world_check_memory(w->arena, s, &w->memory, error)) return false;
+    if (options->ignore_memory)
+        w->memory = world_memory(w->arena, s);
+    else if (!world_check_memory(w->arena, s, &w->memory, error))
+        return false;
     const stages_def layers = scenario_stages(s);
     const schedule_def order = scenario_schedule(s);
     const sim_options clock = { .queue = options->queue, .reverse_phases = options->reverse_phases };
@@ -216,6 +221,7 @@ static bool build(world *w, const world_options *options, sim_error *error)
     w->fabric = world_build_fabric(w->arena, s, error);
     if (!w->fabric) return false;
     w->gpu = roofline_create(w->arena, &s->cluster.node.gpu);
+    roofline_use_times(w->gpu, &s->training.kernel_times);
     w->sim = sim_create(w->arena, &clock);
     w->network = world_build_network(w->arena, s, w->sim, w->fabric);
     place_ranks(w);

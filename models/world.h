@@ -41,6 +41,7 @@ typedef struct world_options {
     queue_kind queue;
     bool reverse_phases; // sim_options.reverse_phases
     bool play_tensor;    // play tensor-parallel collectives also where their time alone would do
+    bool ignore_memory;  // build also what does not fit
     step_listener listener;
 } world_options;
 

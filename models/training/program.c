@@ -66,10 +66,28 @@ static void add_first_gathers(builder *b)
     if (b->out->data_calls.count > 0) add_line(b, 0);
 }
 
+// Each owner of a share hands it to the others, one after another.
+static void add_broadcasts(builder *b)
+{
+    const program_settings *s = b->settings;
+    uint64_t elements = 0;
+    for (uint32_t c = 0; c < b->schedule->def.chunks; c++)
+        for (uint32_t i = 0; i < b->chunks[c]->bucket_count; i++)
+            elements += b->chunks[c]->buckets[i].elements;
+    const uint64_t bytes = bytes_of((elements + s->data - 1) / s->data, s->parameter_bytes);
+    for (uint32_t owner = 0; owner < s->data; owner++)
+        add_call(b, COLLECTIVE_BROADCAST, bytes, "parameter broadcast");
+}
+
 // In the order in which the backward pass made them full.
 static void add_last_gathers(builder *b)
 {
     const uint32_t first = b->out->data_calls.count;
+    if (b->settings->owners_broadcast) {
+        add_broadcasts(b);
+        add_line(b, first);
+        return;
+    }
     for (uint32_t c = b->schedule->def.chunks; c-- > 0;)
         for (uint32_t i = 0; i < b->chunks[c]->bucket_count; i++)
             add_gather(b, &b->chunks[c]->buckets[i]);
@@ -78,7 +96,7 @@ static void add_last_gathers(builder *b)
 
 static void add_reductions(builder *b, uint32_t chunk)
 {
-    const bool zero = b->settings->sharding == SHARDING_ZERO_1;
+    const bool zero = b->settings->sharding == SHARDING_ZERO_1 && !b->settings->owners_broadcast;
     b->out->reductions[chunk] = b->out->data_calls.count;
     for (uint32_t i = 0; i < b->chunks[chunk]->bucket_count; i++)
         add_call(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,

@@ -94,6 +94,8 @@ typedef struct program_settings {
     int sharding;          // sharding_kind
     bool sequence_parallel, scatter_gather;
     bool overlap_gradients, overlap_parameters, overlap_pipeline;
+    bool
+        owners_broadcast; // ZeRO-1: whole gradients are summed, and each owner of a share broadcasts its parameters
     bool tied_table;                        // held by both ends of the pipeline
     double gradient_bytes, parameter_bytes; // per element
     uint64_t activation_bytes;              // of a micro-batch between two layers: w T h

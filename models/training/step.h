@@ -72,6 +72,7 @@ typedef struct step_settings {
     sim_time restart_ps;   // of the host after a blocking exchange
     sim *alone_sim;        // nothing else runs on it (collective.h); may be NULL without alone_tensor
     const collective_terms *terms;
+    const bind_points *ring_efficiency; // collective.h
     collective_grain grain;
     int forced_protocol;  // collective_protocol, or PROTOCOL_AUTO
     int forced_algorithm; // collective_algorithm, or ALGORITHM_AUTO

@@ -294,6 +294,7 @@ collectives_options step_collectives_options(step_player *p)
 {
     return (collectives_options){
         .terms = p->settings.terms,
+        .ring_efficiency = p->settings.ring_efficiency,
         .grain = p->settings.grain,
         .forced_algorithm = p->settings.forced_algorithm,
         .done = on_done,

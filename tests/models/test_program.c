@@ -76,7 +76,8 @@ static void say_calls(text *t, const program *p)
 {
     static const char *const words[COLLECTIVE_KINDS] = { [COLLECTIVE_ALL_REDUCE] = "reduce",
                                                          [COLLECTIVE_REDUCE_SCATTER] = "scatter",
-                                                         [COLLECTIVE_ALL_GATHER] = "gather" };
+                                                         [COLLECTIVE_ALL_GATHER] = "gather",
+                                                         [COLLECTIVE_BROADCAST] = "broadcast" };
     for (uint32_t i = 0; i < p->data_calls.count; i++)
         say(t, "%s:%u", words[p->data_calls.items[i].kind], (unsigned)p->data_calls.items[i].bytes);
 }
@@ -331,6 +332,14 @@ static const data_case data_cases[] = {
       { .data = 2, .tensor = 1, .sharding = SHARDING_ZERO_1 },
       "F0a B0a F1a B1a L0+2 W2 L2+1 W3 O L3+2",
       "scatter:28004 scatter:28008 reduce:4 gather:14002 gather:14004" },
+    { "ZeRO-1 by owners: a third of 14,003 parameters from each, rounded up", // 4,668 of two bytes
+      { .data = 3,
+        .tensor = 1,
+        .sharding = SHARDING_ZERO_1,
+        .overlap_gradients = true,
+        .owners_broadcast = true },
+      "F0a B0a F1a B1a* W2 L2+1 W3 O L3+3",
+      "reduce:28004 reduce:28008 reduce:4 broadcast:9336 broadcast:9336 broadcast:9336" },
     { "parameters beside the first forward pass", // the last bucket holds what it needs first
       { .data = 2,
         .tensor = 1,

@@ -235,7 +235,7 @@ static const struct refusal refusals[] = {
       "s.yaml:1:1: error: \"cluster\" is missing\n"
       "    1 | model: { name: wee, layers: 6, hidden: 64, heads: 8, kv_heads: 4, ffn: 96, vocabulary: 100,\n"
       "      | ^\n"
-      "  hint: cluster: what there is\n" },
+      "  hint: cluster: what there is, or the name of a system of the catalogue\n" },
     { "a later format", "windtunnel: 2\n" NODE,
       "s.yaml:1:13: error: the scenario is written in format 2; this version reads format 1\n"
       "    1 | windtunnel: 2\n"

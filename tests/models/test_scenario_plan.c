@@ -132,6 +132,29 @@ static const struct refusal refusals[] = {
       "    4 | plan: { tensor: 4, sequence_parallel: true }\n"
       "      |                    ^\n"
       "  hint: sequence_length: 102\n" },
+    { "buffers without sequence parallelism", NODE MODEL "plan: { tensor: 2, user_buffers: true }\n" BATCH,
+      "s.yaml:4:20: error: user_buffers are about the collectives of sequence_parallel, beside products\n"
+      "    4 | plan: { tensor: 2, user_buffers: true }\n"
+      "      |                    ^\n"
+      "  hint: sequence_parallel: true\n" },
+    { "buffers beside nothing",
+      NODE MODEL
+      "plan: { tensor: 2, sequence_parallel: true, overlap_tensor: false, user_buffers: true }\n" BATCH,
+      "s.yaml:4:68: error: user_buffers are about the collectives of sequence_parallel, beside products\n"
+      "    4 | plan: { tensor: 2, sequence_parallel: true, overlap_tensor: false, user_buffers: true }\n"
+      "      |                                                                    ^\n"
+      "  hint: overlap_tensor: true\n" },
+    { "owners of nothing", NODE MODEL "plan: { owners_broadcast: true }\n" BATCH,
+      "s.yaml:4:9: error: owners_broadcast is about the shares of zero-1\n"
+      "    4 | plan: { owners_broadcast: true }\n"
+      "      |         ^\n"
+      "  hint: sharding: zero-1\n" },
+    { "owners that wait for the next step",
+      NODE MODEL "plan: { sharding: zero-1, owners_broadcast: true, overlap_parameters: true }\n" BATCH,
+      "s.yaml:4:51: error: broadcasts of owners end the step they belong to\n"
+      "    4 | plan: { sharding: zero-1, owners_broadcast: true, overlap_parameters: true }\n"
+      "      |                                                   ^\n"
+      "  hint: overlap_parameters: false\n" },
     { "parameters that nobody gathers", NODE MODEL "plan: { overlap_parameters: true }\n" BATCH,
       "s.yaml:4:9: error: overlap_parameters needs parameters that are gathered\n"
       "    4 | plan: { overlap_parameters: true }\n"
