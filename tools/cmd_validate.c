@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// windtunnel validate: predictions beside published or one's own measurements.
+#include "sim/os.h"
+#include "sim/words.h"
+#include "tools/progress.h"
+#include "tools/validate.h"
+#include "validate/folder.h"
+
+typedef struct validate_command {
+    validate_request request;
+    const char *source, *row, *every, *jobs;
+} validate_command;
+
+static const option options[] = {
+    OPTION_TEXT(validate_command, request.data, 0, "data", "FILE",
+                "a table with the columns of the published ones, instead of them"),
+    OPTION_FLAG(validate_command, request.rows, 0, "rows", "kernels: list every row, greatest errors first"),
+    OPTION_TEXT(validate_command, source, 0, "source", "NAME", "training: only the rows of one source"),
+    OPTION_TEXT(validate_command, every, 0, "every", "N",
+                "training: only the first row of each source, and then every Nth"),
+    OPTION_TEXT(
+        validate_command, row, 0, "explain", "ROW",
+        "training: one row, its scenario, where its time goes, its memory, and what its time depends on"),
+    OPTION_TEXT(validate_command, jobs, 'j', "jobs", "N",
+                "training: rows played at once, each by a process; 1 unless given"),
+    OPTION_TEXT(validate_command, request.results, 0, "results", "FILE",
+                "training: write one line for each row into this CSV table"),
+    OPTION_TEXT(validate_command, request.measured, 0, "measured", "DIR",
+                "the folder of measurements to use"),
+    OPTION_TEXT(validate_command, request.catalogue, 0, "catalogue", "DIR", "the catalogue of parts to use"),
+    OPTION_FLAG(validate_command, request.json, 0, "json", "print one JSON object, for machines"),
+    OPTION_FLAG(validate_command, request.quiet, 'q', "quiet", "training: print neither tables nor progress"),
+    OPTION_END
+};
+
+typedef struct suite {
+    const char *name;
+    bool (*run)(const validate_request *q, sim_error *error);
+} suite;
+static const suite suites[] = { { "kernels", validate_kernels }, { "training", validate_training } };
+
+static const suite *find_suite(const char *word, sim_error *error)
+{
+    const char *known[ARRAY_COUNT(suites)];
+    char shown[WORDS_SHOWN_SIZE];
+    for (uint32_t i = 0; i < ARRAY_COUNT(suites); i++) {
+        known[i] = suites[i].name;
+        if (strcmp(word, known[i]) == 0) return &suites[i];
+    }
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "there is no suite \"%s\"", words_show(shown, word));
+    words_hint(error, word, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "one of");
+    return NULL;
+}
+
+const char *validate_measured(arena *a, const char *given, sim_error *error)
+{
+    const char *folder = given ? NULL : validate_folder(a, error);
+    const char *directory = given ? given : folder ? arena_format(a, "%s/measured", folder) : NULL;
+    if (!directory || os_is_directory(directory)) return directory;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "the folder of measurements \"%s\" is not a directory", directory);
+    sim_hint(error, "give it by --measured: validate/measured of the source tree");
+    return NULL;
+}
+
+static bool read_count(const char *name, const char *text, uint32_t most, uint32_t *out, sim_error *error)
+{
+    const sim_place place = sim_place_of_option(name, text ? text : "");
+    uint64_t value;
+    if (!text) return true;
+    if (!units_parse_count(text, &value, &place, error)) return false;
+    if (value == 0 || value > most)
+        return sim_fail(error, SIM_EXIT_INPUT, &place, "this must be between 1 and %u", most);
+    *out = (uint32_t)value;
+    return true;
+}
+
+// An option never does nothing.
+static bool check_options(const validate_command *o, const suite *s, sim_error *error)
+{
+    const bool training = s->run == validate_training;
+    const char *of_training = o->source            ? "source"
+                              : o->row             ? "explain"
+                              : o->every           ? "every"
+                              : o->jobs            ? "jobs"
+                              : o->request.results ? "results"
+                              : o->request.quiet   ? "quiet"
+                                                   : NULL;
+    const char *of_many = o->source || o->row == NULL ? NULL : o->every ? "every" : o->jobs ? "jobs" : NULL;
+    if (!training && of_training)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with validate training", of_training);
+    if (training && o->request.rows)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--rows goes with validate kernels") ||
+               sim_hint(error, "validate training lists every row anyway");
+    if (!o->row) return true;
+    if (o->source || o->request.results || of_many) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with many rows, --explain with one",
+                 o->source            ? "source"
+                 : o->request.results ? "results"
+                                      : of_many);
+        return sim_hint(error, "leave one of them out");
+    }
+    if (!o->request.json) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "--explain is for people, --json for machines");
+    return sim_hint(error, "leave one of them out");
+}
+
+static bool answer(const validate_command *o, const suite *s, sim_error *error)
+{
+    validate_request q = o->request;
+    progress shown = progress_make(!q.quiet);
+    shown.started_s = os_wall_s();
+    q.training = (training_options){ .data = q.data,
+                                     .measured = q.measured,
+                                     .catalogue_path = q.catalogue,
+                                     .choice = { .source = o->source, .id = o->row },
+                                     .jobs = 1,
+                                     .progress = progress_show_cases,
+                                     .owner = &shown };
+    if (!read_count("--jobs", o->jobs, 1024, &q.training.jobs, error) ||
+        !read_count("--every", o->every, 1000000, &q.training.choice.every, error))
+        return false;
+    const bool good = o->row ? validate_explain(&q, error) : s->run(&q, error);
+    progress_clear(&shown);
+    return good;
+}
+
+static int run(const command_call *call)
+{
+    validate_command o = { 0 };
+    text_list words;
+    int exit_code;
+    if (!command_parse(call, &o, &o.request.json, &words, &exit_code)) return exit_code;
+    sim_error error = { 0 };
+    o.request.arena = call->arena;
+    os_catch_signals();
+    const char *word = command_one_word(call, &words, "the suite", &error);
+    const suite *s = word ? find_suite(word, &error) : NULL;
+    if (s && check_options(&o, s, &error) && answer(&o, s, &error)) return SIM_EXIT_OK;
+    return command_fail(call->arena, &error, o.request.json, NULL);
+}
+
+const command command_validate = {
+    .name = "validate",
+    .usage = "kernels|training [options]",
+    .purpose = "Holds predictions against measurements, misses included",
+    .explanation =
+        "  kernels    each measured product, attention and elementwise kernel beside the model of "
+        "its kernel\n"
+        "             set; fit: the set was fitted to this source, held: it was not\n"
+        "  training   each measured training step beside the same step simulated; nothing is fitted to "
+        "them. A row\n"
+        "             that needs what is not modelled, or does not say what was run, is unknown, with "
+        "the reason\n",
+    .examples =
+        "  windtunnel validate kernels\n"
+        "  windtunnel validate kernels --rows --json\n"
+        "  windtunnel validate training --jobs 2\n"
+        "  windtunnel validate training --explain korth-004\n"
+        "  windtunnel validate training --data validate/measured/training.csv --source Korthikanti2022\n",
+    .options = options,
+    .run = run,
+};
