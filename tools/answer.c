@@ -124,6 +124,40 @@ const char *answer_value(arena *a, const summary_value *v)
     return output_number(a, v->kind, v->value);
 }
 
+enum { BAR_WIDTH = 40 };
+
+void answer_blame(arena *a, const blame_share_array *causes, FILE *out)
+{
+    static const table_column columns[] = {
+        { NULL, false }, { NULL, true }, { NULL, true }, { NULL, false }
+    };
+    static const char bar[BAR_WIDTH + 1] = "########################################";
+    const uint32_t count = causes->count;
+    if (!count) return;
+    double *shares = arena_array(a, double, count);
+    uint32_t *tenths = arena_array(a, uint32_t, count);
+    double total_s = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        shares[i] = causes->items[i].share;
+        total_s += causes->items[i].time_s;
+    }
+    output_round_shares(a, shares, count, tenths);
+    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    for (uint32_t i = 0; i < count; i++) {
+        const blame_share *b = &causes->items[i];
+        table_cell(&t, "%s%s", b->idle ? "idle: " : "", b->cause);
+        table_cell(&t, "%u.%u %%", tenths[i] / 10, tenths[i] % 10);
+        table_cell(&t, "%s", output_number(a, UNIT_TIME, b->time_s));
+        table_cell(&t, "%.*s", (int)(b->share * BAR_WIDTH + 0.5), bar);
+    }
+    table_cell(&t, "all");
+    table_cell(&t, "100.0 %%");
+    table_cell(&t, "%s", output_number(a, UNIT_TIME, total_s));
+    table_cell(&t, "%s", "");
+    fprintf(out, "\nwhere the time of a GPU goes in a step\n");
+    table_print(&t, "  ", out);
+}
+
 void answer_assumptions(arena *a, const assumption_array *assumptions, bool verbose, FILE *out)
 {
     static const table_column columns[] = { { NULL, false }, { NULL, false }, { NULL, false } };

@@ -18,6 +18,7 @@ static const metric_label labels[] = {
     { "hfu", "HFU", "hardware_flops" },
     { "energy_per_step", "energy per step", NULL },
     { "cost_per_step", "cost per step", NULL },
+    { "kernels_given", "from the kernel table", NULL },
 };
 
 // rate: explains a share of the peak in its place; NULL: the value explains itself.
@@ -65,40 +66,7 @@ static void print_metrics(arena *a, const run_result *r)
     table_print(&t, "", stdout);
 }
 
-enum { BAR_WIDTH = 40 };
 #define WORTH_TELLING 0.001 // of all GPU time
-
-static void print_blame(arena *a, const run_result *r)
-{
-    static const table_column columns[] = {
-        { NULL, false }, { NULL, true }, { NULL, true }, { NULL, false }
-    };
-    static const char bar[BAR_WIDTH + 1] = "########################################";
-    const uint32_t count = r->blame.count;
-    if (!count) return;
-    double *shares = arena_array(a, double, count);
-    uint32_t *tenths = arena_array(a, uint32_t, count);
-    double total_s = 0.0;
-    for (uint32_t i = 0; i < count; i++) {
-        shares[i] = r->blame.items[i].share;
-        total_s += r->blame.items[i].time_s;
-    }
-    output_round_shares(a, shares, count, tenths);
-    table t = table_make(a, columns, ARRAY_COUNT(columns));
-    for (uint32_t i = 0; i < count; i++) {
-        const blame_share *b = &r->blame.items[i];
-        table_cell(&t, "%s%s", b->idle ? "idle: " : "", b->cause);
-        table_cell(&t, "%u.%u %%", tenths[i] / 10, tenths[i] % 10);
-        table_cell(&t, "%s", output_number(a, UNIT_TIME, b->time_s));
-        table_cell(&t, "%.*s", (int)(b->share * BAR_WIDTH + 0.5), bar);
-    }
-    table_cell(&t, "all");
-    table_cell(&t, "100.0 %%");
-    table_cell(&t, "%s", output_number(a, UNIT_TIME, total_s));
-    table_cell(&t, "%s", "");
-    printf("\nwhere the time of a GPU goes in a step\n");
-    table_print(&t, "  ", stdout);
-}
 
 // The mean time of a cause that is worth a line; 0: it is not.
 static double cause_time_s(const run_result *r, blame_cause cause)
@@ -270,7 +238,7 @@ void answer_run(arena *a, const play_options *o, const run_result *r)
         printf("\ncancelled after %u of %u steps; what follows is of those\n", r->steps_done, s->run.steps);
     printf("\n");
     print_metrics(a, r);
-    print_blame(a, r);
+    answer_blame(a, &r->blame, stdout);
     print_pipeline(a, r);
     print_what_if(a, r);
     print_culprits(a, r);

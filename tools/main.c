@@ -7,12 +7,12 @@
 #include <gsl/gsl_errno.h>
 #include <string.h>
 
-static const command *const commands[] = { &command_check, &command_show, &command_run, &command_traffic };
+static const command *const commands[] = { &command_check, &command_show, &command_run, &command_traffic,
+                                           &command_validate };
 
 // Commands of versions to come: named, so that whoever has read about them hears that it is too early.
-static const char *const later[] = { "job",       "sweep",   "search", "collective", "storage",
-                                     "report",    "compare", "export", "import",     "validate",
-                                     "calibrate", "schema",  "doctor" };
+static const char *const later[] = { "job",     "sweep",  "search", "collective", "storage", "report",
+                                     "compare", "export", "import", "calibrate",  "schema",  "doctor" };
 
 static void print_help(FILE *out)
 {

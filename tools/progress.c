@@ -53,6 +53,20 @@ char *progress_format_flows(char *buffer, size_t size, const traffic_progress *n
     return buffer;
 }
 
+char *progress_format_cases(char *buffer, size_t size, uint32_t done, uint32_t count, double wall_s)
+{
+    char left[64];
+    if (done == 0 || !(wall_s > 0.0)) {
+        snprintf(buffer, size, "0 of %u cases", count);
+        return buffer;
+    }
+    const double cases_per_s = done / wall_s;
+    output_duration(left, sizeof(left), (count - done) / cases_per_s);
+    snprintf(buffer, size, "%u of %u cases  %.0f %%  %.3g cases/s  %s left", done, count,
+             100.0 * done / count, cases_per_s, left);
+    return buffer;
+}
+
 // Rewrites the line where it stands; spaces cover what the one before left over.
 static void write_line(progress *p, const char *line)
 {
@@ -85,6 +99,15 @@ bool progress_show_flows(void *owner, const traffic_progress *now)
 {
     char line[160];
     if (is_due(owner, now->wall_s)) write_line(owner, progress_format_flows(line, sizeof(line), now));
+    return !os_interrupted();
+}
+
+bool progress_show_cases(void *owner, uint32_t done, uint32_t count)
+{
+    char line[160];
+    progress *p = owner;
+    const double wall_s = os_wall_s() - p->started_s;
+    if (is_due(p, wall_s)) write_line(p, progress_format_cases(line, sizeof(line), done, count, wall_s));
     return !os_interrupted();
 }
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "validate/rules.h"
+#include "sim/check.h"
+#include "sim/units.h"
+#include "sim/words.h"
+#include <string.h>
+
+const char *const flop_counting_words[] = { "megatron-hardware", "megatron", "shape",     "shape-causal",
+                                            "shape-hardware",    "6p",       "6p-causal", NULL };
+static const char *const grades[] = { "documented", "assumed", NULL };
+static const char *const keys[] = { "where",   "unless",     "evidence", "grade",   "set",
+                                    "choices", "convention", "constant", "unknown", NULL };
+
+static uint32_t count_words(const char *const *words)
+{
+    uint32_t count = 0;
+    while (words[count])
+        count++;
+    return count;
+}
+
+static int find_word(const char *const *words, const char *text)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], text) == 0) return i;
+    return -1;
+}
+
+static bool fail_word(const sim_place *where, const char *what, const char *text, const char *const *words,
+                      sim_error *error)
+{
+    char shown[WORDS_SHOWN_SIZE];
+    sim_fail(error, SIM_EXIT_INPUT, where, "there is no %s \"%s\"", what, words_show(shown, text));
+    return words_hint(error, text, words, count_words(words), count_words(words), "one of");
+}
+
+static bool is_kind(const doc_node *node, doc_kind kind, const char *what, sim_error *error)
+{
+    if (node->kind == kind) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place, "%s is %s here, not %s", what,
+                    document_kind_name(kind), document_kind_name(node->kind));
+}
+
+// One text, or a list of them.
+static bool read_texts(arena *a, const doc_node *node, text_list *out, sim_error *error)
+{
+    const uint32_t count = node->kind == DOC_SEQUENCE ? node->count : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const doc_node *item = node->kind == DOC_SEQUENCE ? node->items[i] : node;
+        if (!is_kind(item, DOC_SCALAR, "this", error)) return false;
+        *array_push(out, a) = item->scalar;
+    }
+    return true;
+}
+
+static bool read_patterns(arena *a, const doc_node *node, rule_pattern_array *out, sim_error *error)
+{
+    if (!is_kind(node, DOC_MAPPING, "the choice of rows", error)) return false;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const int column = find_word(training_column_words, node->pairs[i].key);
+        if (column < 0)
+            return fail_word(&node->pairs[i].key_place, "column", node->pairs[i].key, training_column_words,
+                             error);
+        rule_pattern *pattern = array_push(out, a);
+        pattern->column = (training_column)column;
+        if (!read_texts(a, node->pairs[i].value, &pattern->any, error)) return false;
+    }
+    return true;
+}
+
+// Of a list "[a, b]", as --set takes it.
+static bool read_sets(arena *a, const doc_node *node, rule *r, sim_error *error)
+{
+    if (!is_kind(node, DOC_MAPPING, "set", error)) return false;
+    for (uint32_t i = 0; i < node->count; i++) {
+        text_list values = { 0 };
+        if (!read_texts(a, node->pairs[i].value, &values, error)) return false;
+        const bool listed = node->pairs[i].value->kind == DOC_SEQUENCE;
+        const char *text = listed ? "[" : "";
+        for (uint32_t k = 0; k < values.count; k++)
+            text = arena_format(a, "%s%s%s", text, k ? ", " : "", values.items[k]);
+        *array_push(&r->set, a) = arena_format(a, "%s=%s%s", node->pairs[i].key, text, listed ? "]" : "");
+    }
+    return true;
+}
+
+static bool read_choices(arena *a, const doc_node *node, rule *r, sim_error *error)
+{
+    if (!is_kind(node, DOC_MAPPING, "choices", error)) return false;
+    for (uint32_t i = 0; i < node->count; i++) {
+        rule_choice *choice = array_push(&r->choices, a);
+        choice->path = node->pairs[i].key;
+        if (!read_texts(a, node->pairs[i].value, &choice->values, error)) return false;
+    }
+    return true;
+}
+
+static bool read_word(const doc_node *node, const char *what, const char *const *words, int *out,
+                      sim_error *error)
+{
+    if (!is_kind(node, DOC_SCALAR, what, error)) return false;
+    *out = find_word(words, node->scalar);
+    return *out >= 0 || fail_word(&node->place, what, node->scalar, words, error);
+}
+
+static bool read_text(const doc_node *node, const char *what, const char **out, sim_error *error)
+{
+    if (!is_kind(node, DOC_SCALAR, what, error)) return false;
+    *out = node->scalar;
+    return true;
+}
+
+static bool read_key(arena *a, const doc_pair *pair, rule *r, sim_error *error)
+{
+    const doc_node *node = pair->value;
+    int grade;
+    switch (find_word(keys, pair->key)) {
+    case 0: return read_patterns(a, node, &r->where, error);
+    case 1: return read_patterns(a, node, &r->unless, error);
+    case 2: return read_text(node, "evidence", &r->evidence, error);
+    case 3: return read_word(node, "grade", grades, &grade, error);
+    case 4: return read_sets(a, node, r, error);
+    case 5: return read_choices(a, node, r, error);
+    case 6: return read_word(node, "convention", flop_counting_words, &r->convention, error);
+    case 7:
+        return is_kind(node, DOC_SCALAR, "constant", error) &&
+               units_parse(UNIT_FLOPS, node->scalar, &r->constant_flops, &node->place, error);
+    case 8: return read_text(node, "unknown", &r->unknown, error);
+    default: return fail_word(&pair->key_place, "key of a rule", pair->key, keys, error);
+    }
+}
+
+static bool read_rule(arena *a, const doc_node *node, rule *r, sim_error *error)
+{
+    r->convention = -1;
+    if (!is_kind(node, DOC_MAPPING, "a rule", error)) return false;
+    for (uint32_t i = 0; i < node->count; i++)
+        if (!read_key(a, &node->pairs[i], r, error)) return false;
+    const bool needs_none = r->unknown && !r->set.count && !r->choices.count; // it claims nothing
+    if (r->evidence || needs_none) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place, "a rule without evidence");
+}
+
+bool rules_read(arena *a, const char *path, rule_array *out, sim_error *error)
+{
+    document doc;
+    if (!document_load(a, path, &doc, error) || !is_kind(doc.root, DOC_SEQUENCE, "a file of rules", error))
+        return false;
+    for (uint32_t i = 0; i < doc.root->count; i++)
+        if (!read_rule(a, doc.root->items[i], array_push(out, a), error)) return false;
+    return true;
+}
+
+bool rule_matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = text; // the latest star may stand for more
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+static bool all_match(const rule_pattern_array *patterns, const training_row *row)
+{
+    for (uint32_t i = 0; i < patterns->count; i++) {
+        const rule_pattern *p = &patterns->items[i];
+        uint32_t k = 0;
+        while (k < p->any.count && !rule_matches(p->any.items[k], row->fields[p->column]))
+            k++;
+        if (k == p->any.count) return false;
+    }
+    return true;
+}
+
+bool rule_holds(const rule *r, const training_row *row)
+{
+    return all_match(&r->where, row) && !(r->unless.count && all_match(&r->unless, row));
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// validate/rules.h: what a published row leaves unsaid, as data. A rule file is a YAML list; each rule says for which rows it
+// holds and what follows for their scenarios. Of the rules that hold for a row later ones win, key by key.
+//     - where: { source: Korthikanti2022, gpu: "A100*" } # patterns of columns, with *; a list: any of them
+//       unless: { sp: ["", "0"] }                        # not if all of these match
+//       evidence: "paper, section 4"                     # where it is known from
+//       grade: assumed                                   # or documented
+//       set: { training.attention: unfused }             # keys of the scenario
+//       choices: { training.micro_batch: [1, 2] }        # not published: all of these are played
+//       convention: model-full                           # in which its TFLOP/s are counted
+//       constant: 138 TFLOP/s                            # the same for all rows: the model to beat
+//       unknown: "context parallelism is not modelled"   # why it cannot be played
+#pragma once
+#include "sim/document.h"
+#include "validate/training_rows.h"
+
+typedef struct rule_pattern {
+    training_column column;
+    text_list any; // patterns
+} rule_pattern;
+ARRAY_OF(rule_pattern, rule_pattern_array);
+
+typedef struct rule_choice {
+    const char *path;
+    text_list values;
+} rule_choice;
+ARRAY_OF(rule_choice, rule_choice_array);
+
+typedef struct rule {
+    rule_pattern_array where, unless;
+    const char *evidence;
+    text_list set; // "path=value"
+    rule_choice_array choices;
+    int convention;        // index into rule_convention_words; -1: says nothing about it
+    double constant_flops; // FLOP/s; 0: says nothing about it
+    const char *unknown;   // NULL
+} rule;
+ARRAY_OF(rule, rule_array);
+
+// FLOP of a step as sources count them (measured/README.md has the formulae): Megatron-LM's with and without recomputation;
+// by the shape of the layers, full or causal square, or with recomputation; 6 P and attention over the full square, or half.
+typedef enum flop_counting {
+    COUNT_MEGATRON_HARDWARE,
+    COUNT_MEGATRON,
+    COUNT_SHAPE,
+    COUNT_SHAPE_CAUSAL,
+    COUNT_SHAPE_HARDWARE,
+    COUNT_6P,
+    COUNT_6P_CAUSAL
+} flop_counting;
+extern const char *const flop_counting_words[]; // "megatron-hardware", ..., NULL
+
+// Appends the rules of a file. Refused at their place: keys, columns, grades and conventions that are unknown, and rules
+// without evidence.
+bool rules_read(arena *a, const char *path, rule_array *out, sim_error *error);
+bool rule_holds(const rule *r, const training_row *row);
+// "*" stands for any text, also none.
+bool rule_matches(const char *pattern, const char *text);
