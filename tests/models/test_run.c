@@ -387,11 +387,11 @@ static const struct refusal refusals[] = {
       "windtunnel: error: cannot create \"none/run.db\": No such file or directory\n" },
     { "more steps than the clock holds", TINY, "run.steps=1000000000,training.global_batch=600", "run.db",
       SIM_EXIT_INPUT,
-      "--set:1:5: error: 1000000000 steps of at least 46.48 ms are more than the 53 days that the clock of a "
+      "--set:1:5: error: 1000000000 steps of at least 69.76 ms are more than the 53 days that the clock of a "
       "step simulation may run\n"
       "    1 | run.steps=1000000000\n"
       "      |     ^\n"
-      "  hint: steps: 99226830\n" },
+      "  hint: steps: 66104283\n" },
     { "rates that no clock holds", TINY,
       "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.001 B/s } }", "run.db", SIM_EXIT_INPUT,
       "s.yaml:6:8: error: a step of up to 21710 d is more than the 53 days that the clock of a step "
@@ -464,8 +464,8 @@ static void refusal_prints(void **state)
 }
 
 #define LONG_STEPS(steps_)                                                                                   \
-    "cluster.node={ base: dgx-a100, scale_up: { kind: pcie, rate: 0.3 B/s } }", "plan.gpus=8",               \
-        "plan.sharding=none", "training.global_batch=8", "run.steps=" steps_
+    "cluster.node={ base: dgx-a100, scale_up: { kind: pcie, rate: 0.3 B/s, ring_efficiency: null } }",       \
+        "plan.gpus=8", "plan.sharding=none", "training.global_batch=8", "run.steps=" steps_
 
 // 23 days, which is below the 53 of the bound also by the slowest protocol, and 185 days of the time of 8 GPUs: more than 106.
 static void a_step_that_no_row_can_tell_stops_the_run(void **state)

@@ -3,22 +3,36 @@
 #pragma once
 #include "models/training/pass.h"
 
-// Flat curves: every kernel moves its bytes at 10 GB/s, every matrix product runs at 3.7e11 FLOP/s (half of the peak).
+// Every kernel moves its bytes at 10 GB/s, every matrix product runs at 3.7e11 FLOP/s (half of the peak): one multiprocessor
+// works on tiles of one element, and the longer of work and traffic is the time.
 static inline gpu_def tiny_gpu(void)
 {
     static double one[] = { 1.0 }, half[] = { 0.5 };
-    const bind_points flat = { .x = one, .y = one, .count = 1 }, halved = { .x = one, .y = half, .count = 1 };
+    static tile_def tile = { .rows = 1, .columns = 1, .efficiency = 0.5 };
+    static product_def product = { .format = DTYPE_BF16,
+                                   .operand_bytes = 2.0,
+                                   .tiles = { .items = &tile, .count = 1 },
+                                   .depth_step = 1,
+                                   .memory_efficiency = 1.0,
+                                   .start_s = 0.3e-6,
+                                   .blend = 1e6 };
+    static attention_def attention = { .program = PROGRAM_FA2,
+                                       .head_size = 16,
+                                       .forward = { .x = one, .y = half, .count = 1 },
+                                       .backward = { .x = one, .y = half, .count = 1 } };
     gpu_def gpu = { .name = "tiny",
+                    .multiprocessors = 1,
                     .vector_flops = 9.1e13,
                     .memory_bytes = UINT64_C(3000000000),
                     .memory_rate_Bps = 10e9,
                     .clock_ratio = 1.0,
-                    .kernel_overhead_s = 0.3e-6,
                     .launch_s = 0.85e-6,
-                    .matmul = halved,
-                    .attention_forward = halved,
-                    .attention_backward = halved,
-                    .memory = flat };
+                    .kernels = { .name = "tiny",
+                                 .products = { .items = &product, .count = 1 },
+                                 .flash = PROGRAM_FA2,
+                                 .attention = { .items = &attention, .count = 1 },
+                                 .stream_efficiency = 1.0,
+                                 .kernel_overhead_s = 0.3e-6 } };
     for (int type = 0; type < DTYPES; type++)
         gpu.peak_flops[type] = 7.4e11;
     return gpu;
