@@ -341,51 +341,37 @@ static group_id add_group(step_player *p, group_role role, const lane_id *lanes,
     return id;
 }
 
-static void add_tensor_group(step_player *p, lane_id first, lane_id *scratch)
+static uint32_t *coordinate(parallel_place *place, parallel_axis axis)
+{
+    return axis == AXIS_TENSOR ? &place->tensor : axis == AXIS_DATA ? &place->data : &place->pipeline;
+}
+
+// The group of the lanes that differ from the first in their coordinate on an axis alone, in its order, which for data is that
+// of the shares; ids: of the group, by lane. lanes has room for them. False: first is not the first of them, or is alone.
+static bool add_group_along(step_player *p, group_role role, lane_id first, parallel_axis axis,
+                            uint32_t count, const char *label, group_id *ids, lane_id *lanes)
 {
     const lane_def *lane = step_lane_def(p, first);
-    const uint32_t tensor = p->settings.lanes->sizes.tensor;
-    const uint32_t count = tensor / lane->multiplicity;
-    if (tensor == 1 || lane->place.tensor != 0) return;
-    for (uint32_t t = 0; t < count; t++) {
-        parallel_place place = lane->place;
-        place.tensor = t;
-        scratch[t] = lane_at(p, place);
+    const uint32_t arrivals = axis == AXIS_TENSOR ? lane->multiplicity : 1;
+    parallel_place place = lane->place;
+    if (count == 1 || *coordinate(&place, axis) != 0) return false;
+    count /= arrivals;
+    for (uint32_t i = 0; i < count; i++) {
+        *coordinate(&place, axis) = i;
+        lanes[i] = lane_at(p, place);
     }
-    const group_id id = add_group(p, ROLE_TENSOR, scratch, count, lane->multiplicity, "tp");
-    for (uint32_t t = 0; t < count; t++)
-        p->tensor_group[scratch[t]] = id;
+    const group_id id = add_group(p, role, lanes, count, arrivals, label);
+    for (uint32_t i = 0; i < count; i++)
+        ids[lanes[i]] = id;
+    return true;
 }
 
-// In the order of the data coordinate, which is that of the shares.
-static void add_data_group(step_player *p, lane_id first, lane_id *scratch)
-{
-    const uint32_t data = p->settings.lanes->sizes.data;
-    if (data == 1 || step_lane_def(p, first)->place.data != 0) return;
-    for (uint32_t d = 0; d < data; d++) {
-        parallel_place place = step_lane_def(p, first)->place;
-        place.data = d;
-        scratch[d] = lane_at(p, place);
-    }
-    const group_id id = add_group(p, ROLE_DATA, scratch, data, 1, "dp");
-    for (uint32_t d = 0; d < data; d++)
-        p->data_group[scratch[d]] = id;
-}
-
-static void add_stage_groups(step_player *p, lane_id first, lane_id *scratch)
+static void add_stage_groups(step_player *p, lane_id first, lane_id *lanes)
 {
     const uint32_t stages = p->settings.lanes->sizes.pipeline;
-    if (stages == 1 || step_lane_def(p, first)->place.pipeline != 0) return;
-    for (uint32_t s = 0; s < stages; s++) {
-        parallel_place place = step_lane_def(p, first)->place;
-        place.pipeline = s;
-        scratch[s] = lane_at(p, place);
-    }
-    const group_id norm = add_group(p, ROLE_NORM, scratch, stages, 1, "pp");
-    for (uint32_t s = 0; s < stages; s++)
-        p->norm_group[scratch[s]] = norm;
+    if (!add_group_along(p, ROLE_NORM, first, AXIS_PIPELINE, stages, "pp", p->norm_group, lanes)) return;
     if (!p->settings.tied_table) return;
-    const lane_id ends[] = { first, scratch[stages - 1] };
+    const lane_id ends[] = { first, lanes[stages - 1] };
     const group_id table = add_group(p, ROLE_TABLE, ends, 2, 1, "embedding");
     p->table_group[ends[0]] = p->table_group[ends[1]] = table;
 }
@@ -512,9 +498,9 @@ void step_build_groups(step_player *p)
     }
     p->free_meeting = NO_ID;
     for (lane_id l = 0; l < p->lane_count; l++)
-        add_tensor_group(p, l, scratch);
+        add_group_along(p, ROLE_TENSOR, l, AXIS_TENSOR, sizes.tensor, "tp", p->tensor_group, scratch);
     for (lane_id l = 0; l < p->lane_count; l++)
-        add_data_group(p, l, scratch);
+        add_group_along(p, ROLE_DATA, l, AXIS_DATA, sizes.data, "dp", p->data_group, scratch);
     for (lane_id l = 0; l < p->lane_count; l++)
         add_stage_groups(p, l, scratch);
     for (lane_id l = 0; l < p->lane_count; l++)
