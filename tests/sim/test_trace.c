@@ -516,7 +516,10 @@ static void compete(const trace_options *options, int start, int answer, int end
     if (t) {
         row_state running = { 1, "running" };
         trace_row(t, STATE, &running);
-        if (!trace_close(t, &error)) _exit(4);
+        if (!trace_close(t, &error)) {
+            fprintf(stderr, "%s\n", error.message);
+            _exit(4);
+        }
     }
     arena_destroy(a);
     _exit(0);
