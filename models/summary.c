@@ -98,7 +98,8 @@ static void add_causes(arena *a, const summary_input *in, summary_array *out)
         { "exposed_dp_share", "GPU time spent waiting for data-parallel collectives that all had joined",
           BLAME_EXPOSED_DP, BLAME_EXPOSED_DP },
         { "exposed_communication_share",
-          "GPU time spent waiting for communication that all had joined, also between stages",
+          "GPU time spent waiting for collectives that all had joined; what lies between stages is "
+          "pp_wait_share",
           BLAME_EXPOSED_TP, BLAME_EXPOSED_CP },
     };
     for (uint32_t i = 0; i < ARRAY_COUNT(shares); i++)

@@ -67,6 +67,26 @@ void step_join_meeting(step_player *p, lane_id lane, const program_op *op)
            table ? place.pipeline > 0 : place.pipeline);
 }
 
+// A lane has taken part in a collective, or received a message, from start on.
+static void tell_communication(step_player *p, lane_id lane, op_stream stream, const meeting *m,
+                               const collective_result *result, sim_time start)
+{
+    const schedule_def *order = p->settings.schedule;
+    const bool is_message = p->groups.items[m->group].role == ROLE_MOVE;
+    step_tell_span(p, &(step_span){
+                          .step = p->step,
+                          .lane = lane,
+                          .stream = stream,
+                          .name = m->name,
+                          .micro_batch = is_message ? m->subject % order->micro_batches : NO_ID,
+                          .chunk = is_message ? m->subject / order->micro_batches % order->chunks : NO_ID,
+                          .collective = m->serial,
+                          .bytes = result->bytes,
+                          .start_ps = start,
+                          .end_ps = result->end_ps,
+                      });
+}
+
 // ---- the stream of the data-parallel group
 
 static void join_data(step_player *p, lane_id lane)
@@ -97,16 +117,7 @@ static void end_data_of(step_player *p, lane_id lane, const meeting *m, const co
     SIM_ASSERT(own->data_joined && own->data_done == m->subject);
     step_digest_task(p, lane, p->call_names[step_lane_def(p, lane)->place.pipeline][m->subject], NO_ID,
                      m->subject, joined, result->end_ps);
-    step_tell_span(p, &(step_span){ .step = p->step,
-                                    .lane = lane,
-                                    .stream = STREAM_DP,
-                                    .name = m->name,
-                                    .micro_batch = NO_ID,
-                                    .chunk = NO_ID,
-                                    .collective = m->serial,
-                                    .bytes = result->bytes,
-                                    .start_ps = joined,
-                                    .end_ps = result->end_ps });
+    tell_communication(p, lane, STREAM_DP, m, result, joined);
     own->data_joined = false;
     own->data_done++;
     join_data(p, lane);
@@ -161,21 +172,6 @@ void step_ask_for(step_player *p, lane_id receiver, const program_move *move)
     arrive(p, message_meeting(p, receiver, move), 1);
 }
 
-static void tell_message(step_player *p, lane_id lane, const meeting *m, const collective_result *result)
-{
-    step_tell_span(p, &(step_span){ .step = p->step,
-                                    .lane = lane,
-                                    .stream = STREAM_PP,
-                                    .name = m->name,
-                                    .micro_batch = m->subject % p->settings.schedule->micro_batches,
-                                    .chunk = m->subject / p->settings.schedule->micro_batches %
-                                             p->settings.schedule->chunks,
-                                    .collective = m->serial,
-                                    .bytes = result->bytes,
-                                    .start_ps = result->last_arrival_ps,
-                                    .end_ps = result->end_ps });
-}
-
 static void one_has_moved(step_player *p, lane_id lane)
 {
     lane_state *own = &p->lanes[lane];
@@ -191,7 +187,7 @@ static void end_message(step_player *p, const meeting *m, const collective_resul
     state->handed = result->last_arrival_ps;
     state->end = result->end_ps;
     state->meeting = NO_ID;
-    tell_message(p, receiver, m, result);
+    tell_communication(p, receiver, STREAM_PP, m, result, result->last_arrival_ps);
     if (!p->settings.overlap_pipeline) {
         one_has_moved(p, sender);
         one_has_moved(p, receiver);
@@ -214,16 +210,7 @@ static void end_tensor(step_player *p, const meeting *m, const collective_result
     for (uint32_t i = 0; i < g.lane_count; i++) {
         const lane_id lane = p->group_lanes[g.first_lane + i];
         p->lanes[lane].tensor_begun = false;
-        step_tell_span(p, &(step_span){ .step = p->step,
-                                        .lane = lane,
-                                        .stream = STREAM_TP,
-                                        .name = m->name,
-                                        .micro_batch = NO_ID,
-                                        .chunk = NO_ID,
-                                        .collective = m->serial,
-                                        .bytes = result->bytes,
-                                        .start_ps = p->lanes[lane].joined,
-                                        .end_ps = result->end_ps });
+        tell_communication(p, lane, STREAM_TP, m, result, p->lanes[lane].joined);
     }
     for (uint32_t i = 0; i < g.lane_count; i++) {
         const lane_id lane = p->group_lanes[g.first_lane + i];
@@ -239,16 +226,7 @@ static void end_other(step_player *p, const meeting *m, const collective_result 
     for (uint32_t i = 0; i < g.lane_count; i++) {
         const lane_id lane = p->group_lanes[g.first_lane + i];
         SIM_ASSERT(p->lanes[lane].wait == WAIT_MEETING);
-        step_tell_span(p, &(step_span){ .step = p->step,
-                                        .lane = lane,
-                                        .stream = STREAM_PP,
-                                        .name = m->name,
-                                        .micro_batch = NO_ID,
-                                        .chunk = NO_ID,
-                                        .collective = m->serial,
-                                        .bytes = result->bytes,
-                                        .start_ps = p->lanes[lane].joined,
-                                        .end_ps = result->end_ps });
+        tell_communication(p, lane, STREAM_PP, m, result, p->lanes[lane].joined);
         step_charge_meeting(p, lane, m->group, result->last_arrival_ps, last_lane);
     }
     for (uint32_t i = 0; i < g.lane_count; i++)
