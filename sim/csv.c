@@ -192,6 +192,13 @@ const csv_field *csv_column(const csv_reader *r, uint32_t column)
     return &r->names[column];
 }
 
+bool csv_find_column(const csv_reader *r, const char *name, uint32_t *column)
+{
+    for (*column = 0; *column < r->columns; ++*column)
+        if (strcmp(r->names[*column].text, name) == 0) return true;
+    return false;
+}
+
 const csv_field *csv_next(csv_reader *r, sim_error *error)
 {
     uint32_t count;

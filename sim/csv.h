@@ -20,6 +20,8 @@ csv_reader *csv_open(arena *a, const char *path, const sim_place *where, sim_err
 csv_reader *csv_open_text(arena *a, const char *name, const char *text, size_t length, sim_error *error);
 uint32_t csv_columns(const csv_reader *r);
 const csv_field *csv_column(const csv_reader *r, uint32_t column); // its name and where it stands
+// The column of that name; false: there is none.
+bool csv_find_column(const csv_reader *r, const char *name, uint32_t *column);
 // The next row, which stays until the next call; NULL at the end and after a mistake, which sets error.
 const csv_field *csv_next(csv_reader *r, sim_error *error);
 // All rows that are left as a document: a list of mappings from column to field, without the empty fields. Binding it

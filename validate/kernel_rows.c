@@ -17,7 +17,7 @@ static const char *const needed[MEASURED_TABLES][NEEDED_MAX] = {
     { "gpu", "op", "pass", "dtype", "bytes", "time_us", "impl", "provenance" },
 };
 
-typedef struct reading {
+typedef struct reading { // of one row after the other
     arena *a;
     csv_reader *csv;
     kernel_table_kind table;
@@ -27,20 +27,14 @@ typedef struct reading {
 
 // ---- columns
 
-static bool has_column(const csv_reader *csv, const char *name)
-{
-    for (uint32_t i = 0; i < csv_columns(csv); i++)
-        if (strcmp(csv_column(csv, i)->text, name) == 0) return true;
-    return false;
-}
-
 // The columns that a table lacks, joined; "" when none is missing.
 static const char *lacking(arena *a, const csv_reader *csv, kernel_table_kind table, uint32_t *count)
 {
     const char *list = "";
+    uint32_t column;
     *count = 0;
     for (uint32_t i = 0; i < NEEDED_MAX && needed[table][i]; i++)
-        if (!has_column(csv, needed[table][i])) {
+        if (!csv_find_column(csv, needed[table][i], &column)) {
             list = arena_format(a, "%s%s%s", list, *count ? ", " : "", needed[table][i]);
             ++*count;
         }
@@ -65,11 +59,11 @@ static bool find_table(reading *r, const char *path, sim_error *error)
     return sim_hint(error, "nearest is %s.csv, of which it lacks %s", kernel_table_words[r->table], missing);
 }
 
+// "" also where a table lacks a column that it need not have.
 static const char *field(const reading *r, const char *name)
 {
-    for (uint32_t i = 0; i < csv_columns(r->csv); i++)
-        if (strcmp(csv_column(r->csv, i)->text, name) == 0) return r->row[i].text;
-    return "";
+    uint32_t column;
+    return csv_find_column(r->csv, name, &column) ? r->row[column].text : "";
 }
 
 // ---- numbers
@@ -85,7 +79,7 @@ static bool number(reading *r, const char *name, double *out)
     if (*text)
         r->out->unknown = arena_format(r->a, "%s \"%s\" is no number", name, words_show(shown, text));
     else
-        r->out->unknown = arena_format(r->a, "no %s was published", name);
+        r->out->unknown = arena_format(r->a, "no value of %s was published", name);
     return false;
 }
 
@@ -140,7 +134,9 @@ static bool read_gemm(reading *r)
     const bool fp32 = strcmp(field(r, "out_dtype"), "fp32") == 0;
     out->batch = groups;
     out->quantises = strstr(field(r, "notes"), "includes") && strstr(field(r, "notes"), "quantis");
-    out->result_bytes = fp32 || accumulates ? (accumulates ? 8.0 : 4.0) : 2.0;
+    out->result_bytes = accumulates ? 8.0
+                        : fp32      ? 4.0
+                                    : 2.0; // sums are fp32, and read before they are written
     return count(r, "m", &out->m) && count(r, "n", &out->n) && count(r, "k", &out->k) &&
            time_of(r, "time_us", 1e-6);
 }
@@ -232,6 +228,7 @@ bool kernel_rows_read(arena *a, const char *path, measured_kernel_array *out, si
 
 double measured_kernel_flop(const measured_kernel *row)
 {
+    SIM_ASSERT(row->table != MEASURED_ELEMENTWISE);
     const double pairs = (double)row->batch * (double)row->m * (double)row->n;
     if (row->table == MEASURED_GEMM) return 2.0 * pairs * (double)row->k;
     const double both = (double)row->k + (double)row->value_size;

@@ -20,9 +20,9 @@ typedef enum kernel_pass { PASS_ONLY_FORWARD, PASS_ONLY_BACKWARD, PASS_BOTH } ke
 
 typedef struct measured_kernel {
     kernel_table_kind table;
-    uint32_t line; // of the file
-    const char *source, *gpu, *dtype,
-        *what; // as printed; what: the role of a product, the operation of an elementwise kernel
+    uint32_t line;                    // of the file
+    const char *source, *gpu, *dtype; // as printed
+    const char *what; // the role of a product, the pass of attention, another kernel's operation
     double time_s;
     uint64_t batch, m, n, k; // gemm; attention: sequences x heads, m = n = length, k = head size
     double result_bytes;     // gemm: moved for each element of the result
@@ -37,5 +37,10 @@ ARRAY_OF(measured_kernel, measured_kernel_array);
 
 // Appends the rows of a table. Refused: files that are no CSV, and tables without the columns of any of the three.
 bool kernel_rows_read(arena *a, const char *path, measured_kernel_array *out, sim_error *error);
-// FLOP that a measured kernel of attention or product is counted with.
+// FLOP that a measured product or attention is counted with (not of elementwise kernels), b, m, n, k and the head size k' of V as
+// above:
+//     product      2 b m n k
+//     attention    c b m n (k + k'), half of it with a causal mask; c = 2 forward, 5 backward, which computes the scores
+//                  anew, 7 both
+// Dao, "FlashAttention-2: faster attention with better parallelism and work partitioning", 2023, section 4.1.
 double measured_kernel_flop(const measured_kernel *row);

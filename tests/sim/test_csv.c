@@ -154,7 +154,11 @@ static void a_file_is_read_or_refused(void **state)
     sim_error error = { 0 };
     scratch_write("t.csv", "a,b\n5,6\n");
     csv_reader *r = csv_open(a, "t.csv", NULL, &error);
+    uint32_t column;
     assert_non_null(r);
+    assert_true(csv_find_column(r, "b", &column));
+    assert_int_equal(column, 1);
+    assert_false(csv_find_column(r, "c", &column));
     assert_string_equal(csv_next(r, &error)[1].text, "6");
     const sim_place where = { .file = "s.yaml", .line = 3, .column = 9 };
     assert_null(csv_open(a, "none.csv", &where, &error));

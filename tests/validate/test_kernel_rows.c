@@ -67,7 +67,7 @@ struct unknown_case {
 };
 static const struct unknown_case unknowns[] = {
     { "no number", GEMM "A100,fp16,many,8,8,1,1,x,gemm,y,,,\n", "m \"many\" is no number" },
-    { "no time", GEMM "A100,fp16,8,8,8,1,,x,gemm,y,,,\n", "no time_us was published" },
+    { "no time", GEMM "A100,fp16,8,8,8,1,,x,gemm,y,,,\n", "no value of time_us was published" },
     { "a time of zero", GEMM "A100,fp16,8,8,8,1,0,x,gemm,y,,,\n", "time_us is not above zero" },
     { "a fraction", GEMM "A100,fp16,8.5,8,8,1,1,x,gemm,y,,,\n", "m 8.5 is no count" },
     { "grouped", GEMM "A100,fp16,8,8,8,1,1,x,grouped forward,y,,,\n",
