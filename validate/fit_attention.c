@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/fit_attention.h"
-#include <math.h>
+#include "validate/digits.h"
 
 enum { OCTAVES = 16, SOURCES_MAX = 16 };
 
@@ -67,12 +67,6 @@ static void add_both(const fit *f, curve_bins *forward, curve_bins *backward, co
     add(f, backward, r, flop * 5.0 / 7.0, time_s * 5.0 / 7.0);
 }
 
-static double six_digits(double value)
-{
-    const double unit = pow(10.0, floor(log10(value)) - 5.0);
-    return round(value / unit) * unit;
-}
-
 static bind_points curve_of(const fit *f, const curve_bins *bins)
 {
     bind_points curve = { .x = arena_array(f->a, double, OCTAVES), .y = arena_array(f->a, double, OCTAVES) };
@@ -87,7 +81,7 @@ static bind_points curve_of(const fit *f, const curve_bins *bins)
         }
         if (!(sources > 0.0)) continue;
         curve.x[curve.count] = round(exp(log_length / sources));
-        curve.y[curve.count++] = fmin(six_digits(exp(log_share / sources)), 1.0);
+        curve.y[curve.count++] = fmin(digits_six(exp(log_share / sources)), 1.0);
     }
     return curve;
 }

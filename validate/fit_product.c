@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/fit_product.h"
+#include "validate/digits.h"
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>
 #include <gsl/gsl_qrng.h>
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
-#include <math.h>
 
 enum { STARTS = 16, START_STEPS = 400, FINISHES = 3, FINISH_STEPS = 900, SAMPLE_STEPS = 200 };
 
-const char *const fit_parameter_words[] = { "efficiency of 256 x 128",
-                                            "of 128 x 128 and 256 x 64",
-                                            "of 128 x 64",
-                                            "of 64 x 64",
-                                            "depth_overhead",
-                                            "memory_efficiency",
-                                            "start",
-                                            "wave",
-                                            "quantise_bytes",
-                                            NULL };
+const fit_tile fit_tiles[FIT_TILES] = {
+    { 256, 128, FIT_EFFICIENCY_32768 }, { 128, 128, FIT_EFFICIENCY_16384 }, { 256, 64, FIT_EFFICIENCY_16384 },
+    { 128, 64, FIT_EFFICIENCY_8192 },   { 64, 64, FIT_EFFICIENCY_4096 },
+};
 
-// The tiles and which parameter is the efficiency of each.
+// Wide: a parameter that ends at its bound says that the rows do not tell it.
 static const struct {
-    uint32_t rows, columns, parameter;
-} tiles[FIT_TILES] = { { 256, 128, 0 }, { 128, 128, 1 }, { 256, 64, 1 }, { 128, 64, 2 }, { 64, 64, 3 } };
-static const double least[FIT_PARAMETERS] = { 0.2, 0.2, 0.12, 0.1, 0.0, 0.3, 0.0, 0.0, 0.0 };
-static const double most[FIT_PARAMETERS] = { 1.0, 1.0, 1.0, 1.0, 600.0, 0.97, 12e-6, 5e-6, 8.0 };
+    double least, most;
+} bounds[FIT_PARAMETERS] = {
+    [FIT_EFFICIENCY_32768] = { 0.2, 1.0 }, [FIT_EFFICIENCY_16384] = { 0.2, 1.0 },
+    [FIT_EFFICIENCY_8192] = { 0.12, 1.0 }, [FIT_EFFICIENCY_4096] = { 0.1, 1.0 },
+    [FIT_DEPTH_OVERHEAD] = { 0.0, 600.0 }, [FIT_MEMORY_EFFICIENCY] = { 0.3, 0.97 },
+    [FIT_START_S] = { 0.0, 12e-6 },        [FIT_WAVE_S] = { 0.0, 5e-6 },
+    [FIT_QUANTISE_BYTES] = { 0.0, 8.0 },
+};
 
 typedef struct fit {
     const fit_rows *rows;
@@ -39,17 +37,17 @@ typedef struct fit {
 // The last parameter is of formats that are quantised.
 static uint32_t parameters(const fit *f)
 {
-    return f->def->operand_bytes < 2.0 ? FIT_PARAMETERS : FIT_PARAMETERS - 1;
+    return f->def->operand_bytes < 2.0 ? FIT_PARAMETERS : FIT_QUANTISE_BYTES;
 }
 
 static double bounded(uint32_t i, double x)
 {
-    return least[i] + (most[i] - least[i]) / (1.0 + exp(-x));
+    return bounds[i].least + (bounds[i].most - bounds[i].least) / (1.0 + exp(-x));
 }
 
 static double unbounded(uint32_t i, double value)
 {
-    double u = (value - least[i]) / (most[i] - least[i]);
+    double u = (value - bounds[i].least) / (bounds[i].most - bounds[i].least);
     u = u < 1e-6 ? 1e-6 : u > 1.0 - 1e-6 ? 1.0 - 1e-6 : u;
     return log(u / (1.0 - u));
 }
@@ -57,12 +55,13 @@ static double unbounded(uint32_t i, double value)
 static void put(product_def *def, const double values[FIT_PARAMETERS])
 {
     for (uint32_t i = 0; i < FIT_TILES; i++)
-        def->tiles.items[i] = (tile_def){ tiles[i].rows, tiles[i].columns, values[tiles[i].parameter] };
-    def->depth_overhead = values[4];
-    def->memory_efficiency = values[5];
-    def->start_s = values[6];
-    def->wave_s = values[7];
-    def->quantise_bytes = def->operand_bytes < 2.0 ? values[8] : 0.0;
+        def->tiles.items[i] = (tile_def){ fit_tiles[i].rows, fit_tiles[i].columns,
+                                          values[fit_tiles[i].efficiency] };
+    def->depth_overhead = values[FIT_DEPTH_OVERHEAD];
+    def->memory_efficiency = values[FIT_MEMORY_EFFICIENCY];
+    def->start_s = values[FIT_START_S];
+    def->wave_s = values[FIT_WAVE_S];
+    def->quantise_bytes = def->operand_bytes < 2.0 ? values[FIT_QUANTISE_BYTES] : 0.0;
 }
 
 static double row_error(const fit *f, const fit_row *row)
@@ -72,7 +71,7 @@ static double row_error(const fit *f, const fit_row *row)
 
 static double loss(const gsl_vector *x, void *owner)
 {
-    const double bend = 0.02;
+    const double bend = 0.02; // d
     fit *f = owner;
     double values[FIT_PARAMETERS] = { 0 }, sum = 0.0;
     for (uint32_t i = 0; i < parameters(f); i++)
@@ -122,7 +121,7 @@ static void search(fit *f, double best[FIT_PARAMETERS])
         double u[FIT_PARAMETERS];
         SIM_ASSERT(gsl_qrng_get(points, u) == GSL_SUCCESS);
         for (uint32_t i = 0; i < FIT_PARAMETERS; i++)
-            x[s][i] = unbounded(i, least[i] + u[i] * (most[i] - least[i]));
+            x[s][i] = unbounded(i, bounds[i].least + u[i] * (bounds[i].most - bounds[i].least));
         value[s] = descend(f, x[s], 1.0, START_STEPS);
     }
     gsl_qrng_free(points);
@@ -209,14 +208,6 @@ static void find_residuals(const fit *f, product_fit *out)
     }
 }
 
-// Six digits, as a catalogue file has: residuals are those of the numbers that are written.
-static double rounded(double value)
-{
-    if (!(value > 1e-12)) return 0.0; // less than a picosecond
-    const double unit = pow(10.0, floor(log10(value)) - 5.0);
-    return round(value / unit) * unit;
-}
-
 product_fit fit_products(arena *a, const fit_rows *rows, const product_gpu *gpu, int format,
                          double operand_bytes, uint32_t samples)
 {
@@ -238,7 +229,7 @@ product_fit fit_products(arena *a, const fit_rows *rows, const product_gpu *gpu,
     search(&f, best);
     if (samples > 0) find_intervals(a, &f, best, samples, &out);
     for (uint32_t i = 0; i < FIT_PARAMETERS; i++)
-        values[i] = rounded(bounded(i, best[i]));
+        values[i] = digits_six(bounded(i, best[i]));
     put(&out.def, values);
     find_residuals(&f, &out);
     return out;

@@ -9,7 +9,26 @@
 #pragma once
 #include "models/hardware/product.h"
 
-enum { FIT_TILES = 5, FIT_PARAMETERS = 9, FIT_CLASSES = 3 };
+enum { FIT_TILES = 5, FIT_CLASSES = 3 };
+
+typedef enum fit_parameter { // efficiencies are called by the area of their tiles
+    FIT_EFFICIENCY_32768,
+    FIT_EFFICIENCY_16384,
+    FIT_EFFICIENCY_8192,
+    FIT_EFFICIENCY_4096,
+    FIT_DEPTH_OVERHEAD,    // elements of depth
+    FIT_MEMORY_EFFICIENCY, // share
+    FIT_START_S,
+    FIT_WAVE_S,
+    FIT_QUANTISE_BYTES, // for each element; the last, for formats of 16 bits do without
+    FIT_PARAMETERS
+} fit_parameter;
+
+typedef struct fit_tile {
+    uint32_t rows, columns;
+    fit_parameter efficiency;
+} fit_tile;
+extern const fit_tile fit_tiles[FIT_TILES]; // in the order of product_fit.def.tiles
 
 typedef struct fit_row {
     product_shape shape;
@@ -20,17 +39,16 @@ ARRAY_OF(fit_row, fit_rows);
 
 typedef struct fit_residual { // of rows with m in a class: below 512, below 2048, the rest
     uint32_t count;
-    double mape, bias;
+    double mape, bias; // means of the absolute and of the signed error of the time, model / measured - 1
 } fit_residual;
 
 typedef struct product_fit {
     product_def def;                                  // tiles in the arena
-    double low[FIT_PARAMETERS], high[FIT_PARAMETERS]; // of the parameters in the order of fit_parameter_words
+    double low[FIT_PARAMETERS], high[FIT_PARAMETERS]; // ends of the intervals; 0 without a bootstrap
     fit_residual classes[FIT_CLASSES];
     uint32_t rows, sources;
 } product_fit;
-extern const char *const fit_parameter_words[]; // for the comments of a catalogue file; NULL at the end
 
-// gpu: peaks as on the data sheet. samples: of the bootstrap, 0 for none. Needs as many rows as parameters.
+// format: dtype. gpu: peaks as on the data sheet. samples: of the bootstrap, 0 for none. Needs as many rows as parameters.
 product_fit fit_products(arena *a, const fit_rows *rows, const product_gpu *gpu, int format,
                          double operand_bytes, uint32_t samples);

@@ -1,99 +1,100 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/kernel_fit.h"
 #include "sim/csv.h"
-#include "sim/os.h"
-#include <stdlib.h>
+#include "validate/measured_table.h"
+
+typedef struct assumed_rate { // that nobody has published as a table: a row of attention_assumed.csv
+    const char *kernels, *source;
+    int program; // attention_program
+    uint32_t head_size;
+    double length, forward_tflops, backward_tflops;
+} assumed_rate;
+ARRAY_OF(assumed_rate, assumed_array);
 
 typedef struct fitting {
     arena *a;
     const kernel_fit_options *options;
     kernel_split split;
     measured_kernel_array rows;
+    assumed_array assumed;
     sim_error *error;
 } fitting;
 
 static const char *path_of(const fitting *f, const char *name)
 {
-    char path[4096];
-    if (os_join_path(path, sizeof path, f->options->measured, name)) return arena_text(f->a, path);
-    sim_fail(f->error, SIM_EXIT_INPUT, NULL, "the path of %s is too long", name);
-    return NULL;
+    return arena_format(f->a, "%s/%s", f->options->measured, name);
 }
 
-static bool read_rows(fitting *f)
-{
-    const char *gemm = path_of(f, "gemm.csv"), *attention = path_of(f, "attention.csv");
-    return gemm && attention && kernel_rows_read(f->a, gemm, &f->rows, f->error) &&
-           kernel_rows_read(f->a, attention, &f->rows, f->error);
-}
-
-// ---- columns of the small tables
-
-static const char *column(const csv_reader *csv, const csv_field *row, const char *name)
-{
-    for (uint32_t i = 0; i < csv_columns(csv); i++)
-        if (strcmp(csv_column(csv, i)->text, name) == 0) return row[i].text;
-    return "";
-}
+// ---- the overhead of a kernel
 
 // Back-to-back kernels of 4,096 elements, launched apart: nothing but the overhead.
 static bool read_overhead(fitting *f, const char *gpu, double *out)
 {
-    const char *path = path_of(f, "overlap.csv");
-    csv_reader *csv = path ? csv_open(f->a, path, NULL, f->error) : NULL;
+    enum { TOPIC, GPU, SETTING, VALUE, UNIT, NEEDED };
+    static const char *const needed[NEEDED] = { "topic", "gpu", "setting", "value", "unit" };
+    uint32_t at[NEEDED];
+    csv_reader *csv = csv_open(f->a, path_of(f, "overlap.csv"), NULL, f->error);
     const csv_field *row;
     if (!csv) return false;
+    for (int i = 0; i < NEEDED; i++)
+        if (!csv_find_column(csv, needed[i], &at[i]))
+            return sim_fail(f->error, SIM_EXIT_INPUT, &csv_column(csv, 0)->place,
+                            "the column \"%s\" is missing", needed[i]);
     while ((row = csv_next(csv, f->error)) != NULL) {
-        if (strcmp(column(csv, row, "topic"), "launch") != 0 || strcmp(column(csv, row, "gpu"), gpu) != 0 ||
-            !strstr(column(csv, row, "setting"), "separate launches"))
+        if (strcmp(row[at[TOPIC]].text, "launch") != 0 || strcmp(row[at[GPU]].text, gpu) != 0 ||
+            !strstr(row[at[SETTING]].text, "separate launches"))
             continue;
-        *out = strtod(column(csv, row, "value"), NULL) * 1e-6;
-        return true;
+        const char *time = arena_format(f->a, "%s %s", row[at[VALUE]].text, row[at[UNIT]].text);
+        return units_parse(UNIT_TIME, time, out, &row[at[VALUE]].place, f->error);
     }
-    if (f->error->exit_code != SIM_EXIT_OK) return false;
+    if (sim_failed(f->error)) return false;
     return sim_fail(f->error, SIM_EXIT_INPUT, NULL, "overlap.csv has no launches apart on \"%s\"", gpu);
 }
 
-// Rates that nobody has published as a table: attention_assumed.csv gives them by set.
-static bool read_assumed(fitting *f, const gpu_def *gpu, fitted_set *set)
+// ---- assumed rates of attention
+
+static const bind_row assumed_binds[] = {
+    BIND_TEXT(assumed_rate, kernels, "kernels", BIND_REQUIRED),
+    BIND_ENUM(assumed_rate, program, "program", attention_program_words, BIND_REQUIRED),
+    BIND_U32(assumed_rate, head_size, "head_size", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(65536)),
+    BIND_NUMBER(assumed_rate, length, "length", BIND_REQUIRED, BIND_AT_LEAST(1)),
+    BIND_NUMBER(assumed_rate, forward_tflops, "forward_tflops", BIND_REQUIRED, BIND_ABOVE(0)),
+    BIND_NUMBER(assumed_rate, backward_tflops, "backward_tflops", BIND_REQUIRED, BIND_ABOVE(0)),
+    BIND_TEXT(assumed_rate, source, "source", BIND_REQUIRED),
+    BIND_END,
+};
+static const bind_row assumed_list[] = { BIND_LIST(fitting, assumed, "rows", assumed_binds), BIND_END };
+
+static attention_def *assumed_table(fitting *f, const assumed_rate *rate, fitted_set *set)
 {
-    const char *path = path_of(f, "attention_assumed.csv");
-    csv_reader *csv = path ? csv_open(f->a, path, NULL, f->error) : NULL;
-    const csv_field *row;
-    if (!csv) return false;
-    while ((row = csv_next(csv, f->error)) != NULL) {
-        const char *word = column(csv, row, "program");
-        int program = PROGRAM_FA1;
-        if (strcmp(column(csv, row, "kernels"), set->def->kernels) != 0) continue;
-        while (program < PROGRAMS && strcmp(attention_program_words[program], word) != 0)
-            program++;
-        if (program == PROGRAMS)
-            return sim_fail(f->error, SIM_EXIT_INPUT, &row[0].place, "\"%s\" is no program of attention",
-                            word);
-        const uint32_t head_size = (uint32_t)strtoul(column(csv, row, "head_size"), NULL, 10);
-        uint32_t i = 0;
-        while (i < set->attention.count && (set->attention.items[i].table.program != program ||
-                                            set->attention.items[i].table.head_size != head_size ||
-                                            set->attention.items[i].table.full_mask))
-            i++;
-        if (i == set->attention.count) {
-            fitted_attention *made = array_push(&set->attention, f->a);
-            *made = (fitted_attention){ .table = { .program = program, .head_size = head_size },
-                                        .source = column(csv, row, "source"),
-                                        .grade = "assumed" };
-            made->table.forward.x = made->table.backward.x = arena_array(f->a, double, 64);
-            made->table.forward.y = arena_array(f->a, double, 64);
-            made->table.backward.y = arena_array(f->a, double, 64);
-        }
-        bind_points *forward = &set->attention.items[i].table.forward,
-                    *backward = &set->attention.items[i].table.backward;
-        SIM_ASSERT(forward->count < 64);
-        const double peak = gpu->peak_flops[DTYPE_BF16];
-        forward->x[forward->count] = strtod(column(csv, row, "length"), NULL);
-        forward->y[forward->count++] = strtod(column(csv, row, "forward_tflops"), NULL) * 1e12 / peak;
-        backward->y[backward->count++] = strtod(column(csv, row, "backward_tflops"), NULL) * 1e12 / peak;
+    for (uint32_t i = 0; i < set->attention.count; i++) {
+        attention_def *table = &set->attention.items[i].table;
+        if (table->program == rate->program && table->head_size == rate->head_size && !table->full_mask)
+            return table;
     }
-    return f->error->exit_code == SIM_EXIT_OK;
+    fitted_attention *made = array_push(&set->attention, f->a);
+    const uint32_t most = f->assumed.count;
+    *made = (fitted_attention){ .table = { .program = rate->program, .head_size = rate->head_size },
+                                .source = rate->source,
+                                .grade = "assumed" };
+    made->table.forward.x = made->table.backward.x = arena_array(f->a, double, most);
+    made->table.forward.y = arena_array(f->a, double, most);
+    made->table.backward.y = arena_array(f->a, double, most);
+    return &made->table;
+}
+
+static void take_assumed(fitting *f, const gpu_def *gpu, fitted_set *set)
+{
+    const double peak_flops = gpu->peak_flops[DTYPE_BF16];
+    for (uint32_t i = 0; i < f->assumed.count; i++) {
+        const assumed_rate *rate = &f->assumed.items[i];
+        if (strcmp(rate->kernels, set->def->kernels) != 0) continue;
+        attention_def *table = assumed_table(f, rate, set);
+        bind_points *forward = &table->forward, *backward = &table->backward;
+        forward->x[forward->count] = rate->length;
+        forward->y[forward->count++] = rate->forward_tflops * 1e12 / peak_flops;
+        backward->y[backward->count++] = rate->backward_tflops * 1e12 / peak_flops;
+    }
 }
 
 // ---- rows of a set
@@ -145,24 +146,14 @@ static void fit_format(fitting *f, const gpu_def *gpu, dtype format, fitted_set 
         const measured_kernel *row = &f->rows.items[i];
         if (row->table != MEASURED_GEMM || kernel_model_format(row->dtype) != format || !fits(f, set, row))
             continue;
-        const double m = (double)row->m, n = (double)row->n, k = (double)row->k;
         *array_push(&rows, f->a) = (fit_row){
-            .shape = { .batch = row->batch,
-                       .m = row->m,
-                       .n = row->n,
-                       .k = row->k,
-                       .element_bytes = dtype_bytes(format),
-                       .bytes = (double)row->batch *
-                                ((m * k + k * n) * operand_bytes[format] + m * n * row->result_bytes) },
+            .shape = kernel_model_shape(row, format, operand_bytes[format]),
             .time_s = row->time_s,
             .source = source_index(&sources, row),
         };
     }
     if (rows.count < 4 * FIT_PARAMETERS) return;
-    const product_gpu on = { .multiprocessors = gpu->multiprocessors,
-                             .peak_flops = gpu->peak_flops[format],
-                             .vector_flops = gpu->vector_flops,
-                             .memory_Bps = gpu->memory_rate_Bps };
+    const product_gpu on = kernel_model_product_gpu(gpu, format);
     fitted_product *made = array_push(&set->products, f->a);
     made->source = sources_text(f->a, "gemm", &sources);
     made->fit = fit_products(f->a, &rows, &on, (int)format, operand_bytes[format], f->options->samples);
@@ -199,23 +190,46 @@ static void fit_programs(fitting *f, const gpu_def *gpu, fitted_set *set)
     }
 }
 
+// Whether the file of a set is asked for, or may borrow what this one has.
+static bool is_wanted(const fitting *f, const set_row *set)
+{
+    const char *only = f->options->only;
+    if (!only || strcmp(only, set->kernels) == 0) return true;
+    const set_row *borrower = kernel_split_set(&f->split, only);
+    for (uint32_t i = 0; borrower && i < borrower->lenders.count; i++)
+        if (strcmp(borrower->lenders.items[i], set->kernels) == 0) return true;
+    return false;
+}
+
+static bool read_measurements(fitting *f)
+{
+    const char *measured = f->options->measured;
+    return kernel_split_read(f->a, measured, &f->split, f->error) &&
+           kernel_rows_read(f->a, path_of(f, "gemm.csv"), &f->rows, f->error) &&
+           kernel_rows_read(f->a, path_of(f, "attention.csv"), &f->rows, f->error) &&
+           measured_table_read(f->a, measured, "attention_assumed.csv", assumed_list, f, f->error);
+}
+
 bool kernel_fit_all(arena *a, const kernel_fit_options *options, fitted_sets *out, sim_error *error)
 {
     static const dtype formats[] = { DTYPE_BF16, DTYPE_FP8, DTYPE_FP4 };
     fitting f = { .a = a, .options = options, .error = error };
-    if (!kernel_split_read(a, options->measured, &f.split, error) || !read_rows(&f)) return false;
+    if (!read_measurements(&f)) return false;
+    if (options->only && !kernel_split_set(&f.split, options->only))
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "kernel_sets.csv has no set \"%s\"", options->only);
     for (uint32_t i = 0; i < f.split.sets.count; i++) {
-        fitted_set *set = array_push(out, a);
         gpu_def gpu;
-        set->def = &f.split.sets.items[i];
-        if (!kernel_model_gpu(a, options->parts, set->def->gpu, NULL, &gpu, error) ||
-            !read_overhead(&f, set->def->overhead_gpu, &set->overhead_s))
+        const set_row *def = &f.split.sets.items[i];
+        if (!is_wanted(&f, def)) continue;
+        fitted_set *set = array_push(out, a);
+        set->def = def;
+        if (!kernel_model_gpu(a, options->parts, def->gpu, NULL, &gpu, error) ||
+            !read_overhead(&f, def->overhead_gpu, &set->overhead_s))
             return false;
         for (size_t j = 0; j < ARRAY_COUNT(formats); j++)
-            if (!options->only || strcmp(options->only, set->def->kernels) == 0)
-                fit_format(&f, &gpu, formats[j], set);
+            fit_format(&f, &gpu, formats[j], set);
         fit_programs(&f, &gpu, set);
-        if (!read_assumed(&f, &gpu, set)) return false;
+        take_assumed(&f, &gpu, set);
     }
     return true;
 }

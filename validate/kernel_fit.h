@@ -8,7 +8,7 @@
 
 typedef struct fitted_product {
     product_fit fit;
-    const char *source; // what it was fitted on
+    const char *source; // the tables, sources and GPUs that it was fitted on
 } fitted_product;
 ARRAY_OF(fitted_product, fitted_products);
 
@@ -29,11 +29,13 @@ ARRAY_OF(fitted_set, fitted_sets);
 typedef struct kernel_fit_options {
     const char *measured; // the folder
     const catalogue *parts;
-    uint32_t samples; // of each bootstrap
-    const char *only; // one set alone is fitted; NULL: all
-    void (*tell)(const char *line);
+    uint32_t samples;               // of each bootstrap; 0: none
+    const char *only;               // this set alone, and those that lend to it; NULL: all
+    void (*tell)(const char *line); // once a format of a set is fitted: how well
 } kernel_fit_options;
 
+// Sets in the order of kernel_sets.csv. Refused: what cannot be read, GPUs that the catalogue has not, and a set to be fitted
+// alone that is none.
 bool kernel_fit_all(arena *a, const kernel_fit_options *options, fitted_sets *out, sim_error *error);
-// The file of a set, with what others lend it; NULL and the error when no set has products of 16 bit for it.
+// The text of a set's file, with what others lend it; NULL and the error when no set has products of 16 bit for it.
 const char *kernel_set_text(arena *a, const fitted_sets *sets, const fitted_set *set, sim_error *error);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/kernel_model.h"
 #include "models/hardware/attention_rate.h"
-#include "models/hardware/product.h"
-#include <math.h>
 
 bool kernel_model_gpu(arena *a, const catalogue *parts, const char *gpu, const char *kernels, gpu_def *out,
                       sim_error *error)
@@ -31,6 +29,26 @@ dtype kernel_model_format(const char *printed)
     return DTYPES;
 }
 
+product_shape kernel_model_shape(const measured_kernel *row, dtype format, double operand_bytes)
+{
+    const double m = (double)row->m, n = (double)row->n, k = (double)row->k;
+    return (product_shape){ .batch = row->batch,
+                            .m = row->m,
+                            .n = row->n,
+                            .k = row->k,
+                            .element_bytes = dtype_bytes(format),
+                            .bytes = (double)row->batch *
+                                     ((m * k + k * n) * operand_bytes + m * n * row->result_bytes) };
+}
+
+product_gpu kernel_model_product_gpu(const gpu_def *gpu, dtype format)
+{
+    return (product_gpu){ .multiprocessors = gpu->multiprocessors,
+                          .peak_flops = gpu->peak_flops[format],
+                          .vector_flops = gpu->vector_flops,
+                          .memory_Bps = gpu->memory_rate_Bps };
+}
+
 static double product_s(arena *a, const gpu_def *gpu, const measured_kernel *row, const char **why)
 {
     const dtype format = kernel_model_format(row->dtype);
@@ -39,18 +57,8 @@ static double product_s(arena *a, const gpu_def *gpu, const measured_kernel *row
         *why = arena_format(a, "%s has no products of %s", gpu->kernels.name, row->dtype);
         return 0.0;
     }
-    const double m = (double)row->m, n = (double)row->n, k = (double)row->k;
-    const product_gpu on = { .multiprocessors = gpu->multiprocessors,
-                             .peak_flops = gpu->peak_flops[format],
-                             .vector_flops = gpu->vector_flops,
-                             .memory_Bps = gpu->memory_rate_Bps };
-    const product_shape shape = { .batch = row->batch,
-                                  .m = row->m,
-                                  .n = row->n,
-                                  .k = row->k,
-                                  .element_bytes = dtype_bytes(format),
-                                  .bytes = (double)row->batch * ((m * k + k * n) * products->operand_bytes +
-                                                                 m * n * row->result_bytes) };
+    const product_gpu on = kernel_model_product_gpu(gpu, format);
+    const product_shape shape = kernel_model_shape(row, format, products->operand_bytes);
     product_def alone = *products;
     if (!row->quantises) alone.quantise_bytes = 0.0;
     return product_time(&alone, &on, &shape).time_s;

@@ -7,27 +7,22 @@ typedef struct lender { // who has what is asked for
     bool is_other_gpu;
 } lender;
 
-static const fitted_set *set_named(const fitted_sets *sets, const char *name, size_t length)
+static const fitted_set *set_named(const fitted_sets *sets, const char *name)
 {
-    for (uint32_t i = 0; i < sets->count; i++)
-        if (strlen(sets->items[i].def->kernels) == length &&
-            strncmp(sets->items[i].def->kernels, name, length) == 0)
-            return &sets->items[i];
-    return NULL;
+    uint32_t i = 0;
+    while (i < sets->count && strcmp(sets->items[i].def->kernels, name) != 0)
+        i++;
+    SIM_ASSERT(i < sets->count); // kernel_split_read() refuses others, kernel_fit_all() fits lenders
+    return &sets->items[i];
 }
 
 // The set itself, then those it is like, in order; NULL after the last.
 static lender lender_at(const fitted_sets *sets, const fitted_set *set, uint32_t index)
 {
-    const char *name = set->def->like;
     if (index == 0) return (lender){ set, false };
-    for (; *name; name += strcspn(name, " "), name += *name == ' ') {
-        if (--index > 0) continue;
-        const fitted_set *other = set_named(sets, name, strcspn(name, " "));
-        SIM_ASSERT(other != NULL); // a name in kernel_sets.csv that is no set
-        return (lender){ other, strcmp(other->def->gpu, set->def->gpu) != 0 };
-    }
-    return (lender){ NULL, false };
+    if (index > set->def->lenders.count) return (lender){ NULL, false };
+    const fitted_set *other = set_named(sets, set->def->lenders.items[index - 1]);
+    return (lender){ other, strcmp(other->def->gpu, set->def->gpu) != 0 };
 }
 
 static const fitted_product *product_of(const fitted_set *set, int format)
@@ -48,17 +43,19 @@ static const char *origin(arena *a, lender from, const fitted_set *set, const ch
 static const char *residuals(arena *a, const product_fit *fit)
 {
     static const char *const of[FIT_CLASSES] = { "m below 512", "below 2,048", "above" };
-    const char *text = "    # mean absolute error of the time, and bias:";
-    for (uint32_t c = 0; c < FIT_CLASSES; c++)
-        if (fit->classes[c].count > 0)
-            text = arena_format(a, "%s%s %s %.1f %%, %+.1f %% (%u rows)", text, c ? ";" : "", of[c],
-                                100.0 * fit->classes[c].mape, 100.0 * fit->classes[c].bias,
-                                fit->classes[c].count);
+    const char *text = "    # mean absolute error of the time, and bias:", *between = "";
+    for (uint32_t c = 0; c < FIT_CLASSES; c++) {
+        const fit_residual *r = &fit->classes[c];
+        if (r->count == 0) continue;
+        text = arena_format(a, "%s%s %s %.1f %%, %+.1f %% (%u rows)", text, between, of[c], 100.0 * r->mape,
+                            100.0 * r->bias, r->count);
+        between = ";";
+    }
     return arena_format(a, "%s\n", text);
 }
 
-// "0.77 [0.75, 0.79]": a comment behind a number.
-static const char *interval(arena *a, const product_fit *fit, uint32_t parameter, double unit)
+// " # [0.75, 0.79]": a comment behind a number.
+static const char *interval(arena *a, const product_fit *fit, fit_parameter parameter, double unit)
 {
     if (!(fit->high[parameter] > 0.0)) return "";
     return arena_format(a, " # [%.3g, %.3g]", fit->low[parameter] / unit, fit->high[parameter] / unit);
@@ -66,7 +63,6 @@ static const char *interval(arena *a, const product_fit *fit, uint32_t parameter
 
 static const char *product_text(arena *a, lender from, const fitted_set *set, const fitted_product *p)
 {
-    static const uint32_t parameter[FIT_TILES] = { 0, 1, 1, 2, 3 };
     const product_def *d = &p->fit.def;
     const char *text = arena_format(a, "  - format: %s\n%s%s", dtype_words[d->format],
                                     origin(a, from, set, p->source, "measured", "    "),
@@ -75,17 +71,17 @@ static const char *product_text(arena *a, lender from, const fitted_set *set, co
         a,
         "%s    operand_bytes: %.6g\n    depth_overhead: %.6g%s\n    memory_efficiency: %.6g%s\n"
         "    start: %.6g us%s\n    wave: %.6g us%s\n",
-        text, d->operand_bytes, d->depth_overhead, interval(a, &p->fit, 4, 1.0), d->memory_efficiency,
-        interval(a, &p->fit, 5, 1.0), d->start_s * 1e6, interval(a, &p->fit, 6, 1e-6), d->wave_s * 1e6,
-        interval(a, &p->fit, 7, 1e-6));
+        text, d->operand_bytes, d->depth_overhead, interval(a, &p->fit, FIT_DEPTH_OVERHEAD, 1.0),
+        d->memory_efficiency, interval(a, &p->fit, FIT_MEMORY_EFFICIENCY, 1.0), d->start_s * 1e6,
+        interval(a, &p->fit, FIT_START_S, 1e-6), d->wave_s * 1e6, interval(a, &p->fit, FIT_WAVE_S, 1e-6));
     if (d->quantise_bytes > 0.0)
         text = arena_format(a, "%s    quantise_bytes: %.6g%s\n", text, d->quantise_bytes,
-                            interval(a, &p->fit, 8, 1.0));
+                            interval(a, &p->fit, FIT_QUANTISE_BYTES, 1.0));
     text = arena_format(a, "%s    tiles:\n", text);
     for (uint32_t i = 0; i < d->tiles.count; i++)
         text = arena_format(a, "%s      - { rows: %u, columns: %u, efficiency: %.6g }%s\n", text,
                             d->tiles.items[i].rows, d->tiles.items[i].columns, d->tiles.items[i].efficiency,
-                            interval(a, &p->fit, parameter[i], 1.0));
+                            interval(a, &p->fit, fit_tiles[i].efficiency, 1.0));
     return text;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/kernel_split.h"
 #include "models/hardware/kernel_set.h"
-#include "sim/csv.h"
-#include "sim/os.h"
+#include "validate/measured_table.h"
 
 const char *const split_role_words[] = { "fit", "held", NULL };
 
@@ -32,40 +31,31 @@ static const bind_row set_binds[] = {
     BIND_END,
 };
 
-typedef struct both_lists {
-    split_array rows;
-    set_array sets;
-} both_lists;
+static const bind_row rows_list[] = { BIND_LIST(kernel_split, rows, "rows", split_binds), BIND_END };
+static const bind_row sets_list[] = { BIND_LIST(kernel_split, sets, "rows", set_binds), BIND_END };
 
-static const bind_row rows_list[] = { BIND_LIST(both_lists, rows, "rows", split_binds), BIND_END };
-static const bind_row sets_list[] = { BIND_LIST(both_lists, sets, "rows", set_binds), BIND_END };
-
-// A list at the top of a document is bound as the one key of a mapping.
-static bool read_list(arena *a, const char *directory, const char *name, const bind_row *rows,
-                      both_lists *out, sim_error *error)
+static bool find_lenders(arena *a, const kernel_split *split, set_row *set, sim_error *error)
 {
-    char path[4096];
-    document doc = { 0 };
-    if (!os_join_path(path, sizeof path, directory, name))
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "the path of %s is too long", name);
-    csv_reader *csv = csv_open(a, path, NULL, error);
-    if (!csv || !csv_document(csv, &doc, error)) return false;
-    doc_pair pair = { .key = "rows", .key_place = doc.root->place, .value = doc.root };
-    doc_node top = *doc.root;
-    top.kind = DOC_MAPPING;
-    top.pairs = &pair;
-    top.count = 1;
-    return bind_read(bind_reader_create(a, NULL, NULL), rows, &top, "", out, error);
+    for (const char *name = set->like; *name; name += strspn(name, " ")) {
+        const size_t length = strcspn(name, " ");
+        const char *lender = arena_text_n(a, name, length);
+        if (!kernel_split_set(split, lender))
+            return sim_fail(error, SIM_EXIT_INPUT, NULL,
+                            "in kernel_sets.csv \"%s\" is like \"%s\", which is no set", set->kernels,
+                            lender);
+        *array_push(&set->lenders, a) = lender;
+        name += length;
+    }
+    return true;
 }
 
 bool kernel_split_read(arena *a, const char *directory, kernel_split *out, sim_error *error)
 {
-    both_lists lists = { 0 }, sets = { 0 };
-    if (!read_list(a, directory, "split.csv", rows_list, &lists, error) ||
-        !read_list(a, directory, "kernel_sets.csv", sets_list, &sets, error))
+    if (!measured_table_read(a, directory, "split.csv", rows_list, out, error) ||
+        !measured_table_read(a, directory, "kernel_sets.csv", sets_list, out, error))
         return false;
-    out->rows = lists.rows;
-    out->sets = sets.sets;
+    for (uint32_t i = 0; i < out->sets.count; i++)
+        if (!find_lenders(a, out, &out->sets.items[i], error)) return false;
     return true;
 }
 

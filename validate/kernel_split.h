@@ -19,8 +19,9 @@ ARRAY_OF(split_row, split_array);
 
 typedef struct set_row {
     const char *kernels, *gpu; // of the catalogue
-    const char *like; // sets that lend what this one has no rows for, nearest first, parted by blanks
-    int flash;        // attention_program
+    const char *like;          // the lenders, parted by blanks
+    text_list lenders;         // sets that lend what this one has no rows for, nearest first
+    int flash;                 // attention_program
     double stream_efficiency;
     const char *stream_grade, *stream_source;
     const char *overhead_gpu; // of the rows of overlap.csv that give the overhead of a kernel
@@ -33,7 +34,7 @@ typedef struct kernel_split {
     set_array sets;
 } kernel_split;
 
-// Both tables from the folder of measurements.
+// Both tables from the folder of measurements. Refused: what binding refuses, and lenders that are no sets.
 bool kernel_split_read(arena *a, const char *directory, kernel_split *out, sim_error *error);
 // The first row that fits; NULL: no set is named for it.
 const split_row *kernel_split_of(const kernel_split *split, const measured_kernel *row);
