@@ -2,6 +2,7 @@
 // windtunnel validate training: measured training steps beside the same steps simulated.
 #include "tools/progress.h"
 #include "tools/validate.h"
+#include "validate/results.h"
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ static bool write_results(const training_suite *suite, const played_case *played
 {
     errno = 0;
     FILE *out = fopen(path, "w");
-    if (out) training_suite_write(suite, played, out);
+    if (out) results_write(suite, played, out);
     const bool failed = !out || ferror(out);
     if ((!out || fclose(out) == 0) && !failed) return true;
     return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot write \"%s\": %s", path, strerror(errno));

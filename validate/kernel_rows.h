@@ -37,8 +37,8 @@ ARRAY_OF(measured_kernel, measured_kernel_array);
 
 // Appends the rows of a table. Refused: files that are no CSV, and tables without the columns of any of the three.
 bool kernel_rows_read(arena *a, const char *path, measured_kernel_array *out, sim_error *error);
-// FLOP that a measured product or attention is counted with (not of elementwise kernels), b, m, n, k and the head size k' of V as
-// above:
+// FLOP that a measured product or attention is counted with (not of elementwise kernels); b, m, n, k and k', the head size of
+// V, are those above:
 //     product      2 b m n k
 //     attention    c b m n (k + k'), half of it with a causal mask; c = 2 forward, 5 backward, which computes the scores
 //                  anew, 7 both

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// validate/measured_table.h: the small tables of measured/ whose rows are all of one form, bound like lists of a scenario: what is
-// missing, unknown or out of range is refused at its place.
+// validate/measured_table.h: the small tables of measured/ whose rows are all of one form, bound like lists of a scenario: what
+// is missing, unknown or out of range is refused at its place.
 #pragma once
 #include "sim/bind.h"
 

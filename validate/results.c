@@ -22,6 +22,8 @@ static const char *const columns[RESULT_COLUMNS] = { "id",          "source", "m
                                                      "simulated_s", "error",  "constant_error",
                                                      "memory",      "status", "reason" };
 
+// ---- the file is read
+
 static bool check_columns(const csv_reader *r, sim_error *error)
 {
     for (uint32_t i = 0; i < RESULT_COLUMNS; i++)
@@ -55,6 +57,57 @@ bool results_read(arena *a, const char *path, compared_row_array *out, sim_error
     }
     return !sim_failed(error);
 }
+
+// ---- the file is written
+
+static void write_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+// In quotes where it must be; the others stay as sort and grep like them.
+static void write_text(FILE *out, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n"))
+        write_quoted(out, text);
+    else
+        fputs(text, out);
+    fputc(',', out);
+}
+
+static void write_number(FILE *out, const char *format, double value)
+{
+    if (isfinite(value)) fprintf(out, format, value);
+    fputc(',', out);
+}
+
+void results_write(const training_suite *suite, const played_case *played, FILE *out)
+{
+    const compared_row_array rows = training_suite_compare(suite, played);
+    for (int i = 0; i < RESULT_COLUMNS; i++)
+        fprintf(out, "%s%s", i ? "," : "", columns[i]);
+    fputc('\n', out);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const compared_row *row = &rows.items[i];
+        write_text(out, row->id);
+        write_text(out, row->source);
+        write_number(out, "%.5g", row->measured);
+        write_number(out, "%.5g", row->simulated);
+        write_number(out, "%.4f", compared_error(row));
+        write_number(out, "%.4f", row->unknown_reason ? (double)NAN : row->constant / row->measured - 1.0);
+        write_number(out, "%.3f", played[i].status == PLAYED_UNKNOWN ? (double)NAN : played[i].memory_ratio);
+        fprintf(out, "%s,", played_status_words[played[i].status]);
+        write_quoted(out, played[i].reason);
+        fputc('\n', out);
+    }
+}
+
+// ---- a table for README.md
 
 static void cell(FILE *out, const char *format, double value)
 {

@@ -6,7 +6,6 @@
 #include "sim/workers.h"
 #include "validate/folder.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *const played_status_words[] = { "scored", "range", "unknown", NULL };
@@ -236,40 +235,4 @@ compared_row_array training_suite_compare(const training_suite *suite, const pla
             .unknown_reason = played[i].status == PLAYED_SCORED ? NULL : played[i].reason,
         };
     return rows;
-}
-
-// ---- the table of results
-
-static void write_number(FILE *out, const char *format, double value)
-{
-    if (isfinite(value)) fprintf(out, format, value);
-    fputc(',', out);
-}
-
-static void write_quoted(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-void training_suite_write(const training_suite *suite, const played_case *played, FILE *out)
-{
-    const compared_row_array rows = training_suite_compare(suite, played);
-    fputs("id,source,measured_s,simulated_s,error,constant_error,memory,status,reason\n", out);
-    for (uint32_t i = 0; i < rows.count; i++) {
-        const compared_row *row = &rows.items[i];
-        fprintf(out, "%s,%s,", row->id, row->source);
-        write_number(out, "%.5g", row->measured);
-        write_number(out, "%.5g", row->simulated);
-        write_number(out, "%.4f", compared_error(row));
-        write_number(out, "%.4f", row->unknown_reason ? (double)NAN : row->constant / row->measured - 1.0);
-        write_number(out, "%.3f", played[i].status == PLAYED_UNKNOWN ? (double)NAN : played[i].memory_ratio);
-        fprintf(out, "%s,", played_status_words[played[i].status]);
-        write_quoted(out, played[i].reason);
-        fputc('\n', out);
-    }
 }

@@ -21,9 +21,8 @@ extern const char *const played_status_words[]; // "scored", "range", "unknown",
 typedef struct played_case { // plain: it comes from another process
     played_status status;
     double least_s, greatest_s; // of a step; equal when all is published
-    double
-        memory_ratio; // what a GPU needs of its memory, when least; above 1 the step was played all the same
-    char reason[600]; // range: what is not published; unknown: why
+    double memory_ratio; // least need of a GPU over what it has; above 1 the step was played all the same
+    char reason[600];    // range: what is not published; unknown: why
 } played_case;
 
 // Which rows are played.
@@ -53,5 +52,3 @@ compared_row_array training_suite_compare(const training_suite *suite, const pla
 // The scenario of a case, for models/run.h. The texts live in the suite's arena.
 run_options training_suite_run(const training_suite *suite, const training_options *options, uint32_t index,
                                uint32_t variant);
-// One line for each row: id, source, measured_s, simulated_s, error, memory, status, reason.
-void training_suite_write(const training_suite *suite, const played_case *played, FILE *out);

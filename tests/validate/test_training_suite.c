@@ -5,7 +5,7 @@
 #include "tests/support/near.h"
 
 #include "sim/os.h"
-#include "validate/training_suite.h"
+#include "validate/results.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void processes_change_nothing(void **state)
         assert_true(training_suite_open(a, &options, &suite, &error));
         assert_true(training_suite_play(&suite, &options, &played, &error));
         FILE *out = os_open_memory(&text[i], &length);
-        training_suite_write(&suite, played, out);
+        results_write(&suite, played, out);
         assert_int_equal(fclose(out), 0);
     }
     assert_string_equal(text[0], text[1]);
