@@ -57,6 +57,9 @@ static int open_database(trace *t)
     if (code == SQLITE_OK)
         code = sqlite3_exec(t->db, "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000", NULL, NULL,
                             NULL);
+    // Once the mode has changed SQLite holds no lock until it reads, and from then on one until it is closed: the only sign
+    // for others that the file is in use, so it must be there before the place is unlocked.
+    if (code == SQLITE_OK) code = sqlite3_exec(t->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
     for (uint32_t i = 0; i < t->options.table_count && code == SQLITE_OK; i++) {
         if (!trace_wants(t, i)) continue;
         code = trace_file_prepare_insert(t->db, &t->options.tables[i], &t->inserts[i]);
@@ -102,7 +105,7 @@ trace *trace_open(arena *a, const trace_options *options, sim_error *error)
         trace_file_fail(error, "keep a log beside", t->options.path, code, t->db);
         discard(t);
     }
-    trace_place_unlock(&t->place); // open or gone: nobody can take the one for the other
+    trace_place_unlock(&t->place); // in use, which shows, or gone: nobody can take the one for the other
     if (code != SQLITE_OK) return NULL;
     t->last_commit_s = os_wall_s();
     return t;

@@ -16,7 +16,8 @@ typedef struct trace_place { // all its names are allocated at once: memory that
 trace_place trace_place_of(arena *a, const char *path);
 // Makes the database, complete but for its rows, under a name of its own, then gives it the right one. The place stays
 // locked: SQLite gives no lock to what a file is named, so that another process could replace the new one before it
-// is opened. On failure (exit code 2) nothing is locked or new, and a file that was to be replaced is still there.
+// is opened and read, which is when SQLite locks it. On failure (exit code 2) nothing is locked or new, and a file that
+// was to be replaced is still there.
 bool trace_place_create(trace_place *p, const trace_options *options, sim_error *error);
 void trace_place_unlock(trace_place *p);
 // The file with its logs; false: something is left, errno says why.

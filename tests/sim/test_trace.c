@@ -463,6 +463,25 @@ static void refuses_what_is_no_file(void **state)
     refuse(&options, "windtunnel: error: cannot create \"file/run.db\": Not a directory\n");
 }
 
+// Before the first row too: else a second run would take the name of one that goes on.
+static void refuses_a_file_just_opened(void **state)
+{
+    (void)state;
+    arena *a = arena_create("trace test");
+    sim_error error = { 0 };
+    trace_options options = options_of(TRACE_SPANS);
+    options.force = true;
+    trace *t = trace_open(a, &options, &error);
+    assert_non_null(t);
+    refuse(&options, "windtunnel: error: cannot replace \"run.db\": another process has it open\n");
+    row_state running = { 1, "running" };
+    trace_row(t, STATE, &running);
+    if (!trace_close(t, &error)) fail_msg("%s", error.message);
+    arena_destroy(a);
+    assert_string_equal(query("run.db", "SELECT state FROM state"), "running");
+    assert_int_equal(scratch_count(""), 1);
+}
+
 static void refuses_a_file_in_use(void **state)
 {
     (void)state;
@@ -789,6 +808,7 @@ int main(void)
         IN_SCRATCH(a_killed_run_is_replaced),
         IN_SCRATCH(a_name_is_a_plain_file),
         IN_SCRATCH(refuses_what_is_no_file),
+        IN_SCRATCH(refuses_a_file_just_opened),
         IN_SCRATCH(refuses_a_file_in_use),
         IN_SCRATCH(refuses_what_another_is_creating),
         IN_SCRATCH(one_of_several_wins),
