@@ -62,18 +62,6 @@ const char *validate_measured(arena *a, const char *given, sim_error *error)
     return NULL;
 }
 
-static bool read_count(const char *name, const char *text, uint32_t most, uint32_t *out, sim_error *error)
-{
-    const sim_place place = sim_place_of_option(name, text ? text : "");
-    uint64_t value;
-    if (!text) return true;
-    if (!units_parse_count(text, &value, &place, error)) return false;
-    if (value == 0 || value > most)
-        return sim_fail(error, SIM_EXIT_INPUT, &place, "this must be between 1 and %u", most);
-    *out = (uint32_t)value;
-    return true;
-}
-
 // An option never does nothing.
 static bool check_options(const validate_command *o, const suite *s, sim_error *error)
 {
@@ -113,12 +101,14 @@ static bool answer(const validate_command *o, const suite *s, sim_error *error)
                                      .measured = q.measured,
                                      .catalogue_path = q.catalogue,
                                      .choice = { .source = o->source, .id = o->row },
-                                     .jobs = 1,
                                      .progress = progress_show_cases,
                                      .owner = &shown };
-    if (!read_count("--jobs", o->jobs, 1024, &q.training.jobs, error) ||
-        !read_count("--every", o->every, 1000000, &q.training.choice.every, error))
+    uint64_t jobs = 1, every = 0;
+    if (!command_read_count("--jobs", o->jobs, 1024, &jobs, error) ||
+        !command_read_count("--every", o->every, 1000000, &every, error))
         return false;
+    q.training.jobs = (uint32_t)jobs;
+    q.training.choice.every = (uint32_t)every;
     const bool good = o->row ? validate_explain(&q, error) : s->run(&q, error);
     progress_clear(&shown);
     return good;

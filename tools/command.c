@@ -26,6 +26,15 @@ bool command_parse(const command_call *call, void *out, const bool *json, text_l
     return fine;
 }
 
+bool command_read_count(const char *name, const char *text, uint64_t most, uint64_t *out, sim_error *error)
+{
+    if (!text) return true;
+    const sim_place place = sim_place_of_option(name, text);
+    if (!units_parse_count(text, out, &place, error)) return false;
+    if (0 < *out && *out <= most) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &place, "this must be between 1 and %" PRIu64, most);
+}
+
 const char *command_one_word(const command_call *call, const text_list *words, const char *what,
                              sim_error *error)
 {

@@ -32,6 +32,8 @@ bool command_parse(const command_call *call, void *out, const bool *json, text_l
 // The only word of a command that wants one; NULL and the error when there are none or several.
 const char *command_one_word(const command_call *call, const text_list *words, const char *what,
                              sim_error *error);
+// The value of an option that counts, 1 to most; text NULL, for it was not given: *out stays.
+bool command_read_count(const char *name, const char *text, uint64_t most, uint64_t *out, sim_error *error);
 // Tells an error on stderr and, with json, as an object on stdout; of a job that does not fit (result, may be NULL) also the
 // table of its memory by part. Returns the exit code.
 int command_fail(arena *a, const sim_error *error, bool json, const run_result *result);

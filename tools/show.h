@@ -27,6 +27,9 @@ typedef struct show_request {
     const kernel_options *kernels;
 } show_request;
 
+// "2 x 4096 x 3072 x 2048": batch where it is more than one, m, n, k; elements of an elementwise kernel.
+const char *show_kernel_shape(arena *a, const kernel_shape *kernel);
+
 bool show_memory(const show_request *q, sim_error *error);
 bool show_plan(const show_request *q, sim_error *error);
 bool show_path(const show_request *q, sim_error *error);

@@ -39,17 +39,6 @@ static bool read_parts(shown *k, const show_request *q, sim_error *error)
            llm_complete(&k->parts.model, reader, error);
 }
 
-static bool read_count(const char *name, const char *text, uint64_t most, uint64_t *out, sim_error *error)
-{
-    const sim_place place = {
-        .file = name, .line = 1, .column = 1, .text = text, .text_length = text ? strlen(text) : 0
-    };
-    if (!text) return true;
-    if (!units_parse_count(text, out, &place, error)) return false;
-    if (*out > 0 && *out <= most) return true;
-    return sim_fail(error, SIM_EXIT_INPUT, &place, "this must be between 1 and %" PRIu64, most);
-}
-
 static bool check_tensor(const shown *k, sim_error *error)
 {
     const llm_def *m = &k->parts.model;
@@ -62,6 +51,17 @@ static bool check_tensor(const shown *k, sim_error *error)
              "tensor %u does not divide the %u heads, %u key/value heads and %" PRIu64 " columns of %s", t,
              m->heads, m->kv_heads, m->ffn, m->name);
     return sim_hint(error, "--tensor %u", less);
+}
+
+static bool check_tokens(const shown *k, sim_error *error)
+{
+    const kernel_settings *s = &k->settings;
+    const uint64_t tokens = s->micro_batch * s->sequence_length;
+    if (!s->sequence_parallel || tokens % s->tensor == 0) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL,
+             "--sequence-parallel: %" PRIu64 " tokens cannot be shared equally by %u GPUs", tokens,
+             s->tensor);
+    return sim_hint(error, "--micro-batch x --sequence must be a multiple of --tensor");
 }
 
 static bool check_kernels(const shown *k, sim_error *error)
@@ -99,35 +99,24 @@ static bool prepare(shown *k, const show_request *q, sim_error *error)
                                      .attention = o->attention,
                                      .sequence_parallel = o->sequence_parallel,
                                      .fused = !o->unfused };
-    if (!read_count("--micro-batch", o->micro_batch, 1000000, &k->settings.micro_batch, error) ||
-        !read_count("--sequence", o->sequence, 100000000, &k->settings.sequence_length, error) ||
-        !read_count("--tensor", o->tensor, 1024, &tensor, error))
+    if (!command_read_count("--micro-batch", o->micro_batch, 1000000, &k->settings.micro_batch, error) ||
+        !command_read_count("--sequence", o->sequence, 100000000, &k->settings.sequence_length, error) ||
+        !command_read_count("--tensor", o->tensor, 1024, &tensor, error))
         return false;
     k->settings.tensor = (uint32_t)tensor;
     if (!check_tensor(k, error) || !check_kernels(k, error)) return false;
-    if (o->sequence_parallel && k->settings.micro_batch * k->settings.sequence_length % tensor)
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "%" PRIu64 " tokens are not shared by %" PRIu64 " GPUs",
-                        k->settings.micro_batch * k->settings.sequence_length, tensor);
+    if (!check_tokens(k, error)) return false;
     k->gpu = roofline_create(k->a, gpu);
     return true;
 }
 
 // ---- telling
 
-static const char *shape_text(arena *a, const kernel_shape *s)
+const char *show_kernel_shape(arena *a, const kernel_shape *s)
 {
-    switch (s->class) {
-    case KERNEL_MATMUL:
-        if (s->batch > 1)
-            return arena_format(a, "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64, s->batch, s->m, s->n,
-                                s->k);
-        return arena_format(a, "%" PRIu64 " x %" PRIu64 " x %" PRIu64, s->m, s->n, s->k);
-    case KERNEL_ATTENTION_FORWARD:
-    case KERNEL_ATTENTION_BACKWARD:
-        return arena_format(a, "%" PRIu64 " heads, %" PRIu64 ", %" PRIu64, s->batch, s->m, s->k);
-    case KERNEL_ELEMENTWISE: return arena_format(a, "%s", output_bytes(a, s->bytes));
-    }
-    return "";
+    if (s->class == KERNEL_ELEMENTWISE) return output_count(a, s->m);
+    const char *batch = s->batch > 1 ? arena_format(a, "%" PRIu64 " x ", s->batch) : "";
+    return arena_format(a, "%s%" PRIu64 " x %" PRIu64 " x %" PRIu64, batch, s->m, s->n, s->k);
 }
 
 static void add_kernels(const shown *k, const kernel_array *kernels, table *t)
@@ -136,11 +125,32 @@ static void add_kernels(const shown *k, const kernel_array *kernels, table *t)
         const kernel_shape *s = &kernels->items[i];
         const kernel_cost cost = roofline_cost(k->gpu, s, 1.0, 1.0);
         table_cell(t, "%s", s->name);
-        table_cell(t, "%s", shape_text(k->a, s));
+        table_cell(t, "%s", show_kernel_shape(k->a, s));
+        table_cell(t, "%s",
+                   s->class == KERNEL_ELEMENTWISE ? "" : arena_format(k->a, "%#.4g", s->flop * 1e-12));
+        table_cell(t, "%s", output_bytes(k->a, s->bytes));
         table_cell(t, "%s", output_number(k->a, UNIT_TIME, units_s_from_ps(cost.time_ps)));
         table_cell(t, "%s", kernel_bound_words[cost.bound]);
         table_cell(t, "%s", output_percent(k->a, cost.efficiency));
     }
+}
+
+static void print_kernels(const shown *k, const kernel_array *forward, const kernel_array *backward)
+{
+    static const table_column columns[] = {
+        { "kernel", false },    { "shape (m x n x k, or elements)", true },
+        { "TFLOP", true },      { "memory traffic", true },
+        { "time", true },       { "bound by", false },
+        { "efficiency", true },
+    };
+    table t = table_make(k->a, columns, ARRAY_COUNT(columns));
+    add_kernels(k, forward, &t);
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++) // between the passes
+        table_cell(&t, "%s", "");
+    add_kernels(k, backward, &t);
+    table_print(&t, "", stdout);
+    printf("efficiency: share of the data sheet's FLOP/s, or of its memory rate where that is what takes "
+           "longer\n");
 }
 
 // Times of the classes of a list: what a layer is spent on.
@@ -166,47 +176,48 @@ static class_sums sums_of(const shown *k, const kernel_array *kernels)
     return sums;
 }
 
-static void print_sums(const shown *k, const char *pass, const kernel_array *kernels)
+static void add_sums(const shown *k, const char *pass, const kernel_array *kernels, table *t)
 {
     const class_sums s = sums_of(k, kernels);
     const double total_s = units_s_from_ps(s.product_ps + s.attention_ps + s.other_ps);
-    const char *attention = s.attention_ps > 0 ? arena_format(k->a, "attention %s, ",
-                                                              output_number(k->a, UNIT_TIME,
-                                                                            units_s_from_ps(s.attention_ps)))
-                                               : "";
-    printf("%-9s %s: products %s, %selementwise %s; %s, %s of the peak\n", pass,
-           output_number(k->a, UNIT_TIME, total_s),
-           output_number(k->a, UNIT_TIME, units_s_from_ps(s.product_ps)), attention,
-           output_number(k->a, UNIT_TIME, units_s_from_ps(s.other_ps)),
-           output_number(k->a, UNIT_FLOPS, s.flop / total_s),
-           output_percent(k->a, s.flop / total_s / k->parts.gpu.peak_flops[k->settings.precision]));
+    table_cell(t, "%s", pass);
+    table_cell(t, "%s", output_number(k->a, UNIT_TIME, total_s));
+    table_cell(t, "%s", output_number(k->a, UNIT_TIME, units_s_from_ps(s.product_ps)));
+    table_cell(t, "%s", output_number(k->a, UNIT_TIME, units_s_from_ps(s.attention_ps)));
+    table_cell(t, "%s", output_number(k->a, UNIT_TIME, units_s_from_ps(s.other_ps)));
+    table_cell(t, "%s", output_number(k->a, UNIT_FLOPS, s.flop / total_s));
+    table_cell(t, "%s",
+               output_percent(k->a, s.flop / total_s / k->parts.gpu.peak_flops[k->settings.precision]));
+}
+
+// Unfused attention is products and elementwise kernels, so its column says 0 s.
+static void print_sums(const shown *k, const kernel_array *forward, const kernel_array *backward)
+{
+    static const table_column columns[] = { { "pass", false },       { "time", true },
+                                            { "products", true },    { "attention", true },
+                                            { "elementwise", true }, { "rate", true },
+                                            { "of the peak", true } };
+    table t = table_make(k->a, columns, ARRAY_COUNT(columns));
+    add_sums(k, "forward", forward, &t);
+    add_sums(k, "backward", backward, &t);
+    table_print(&t, "", stdout);
 }
 
 static void print_text(const shown *k, const kernel_array *forward, const kernel_array *backward)
 {
-    static const table_column columns[] = {
-        { "kernel", false }, { "shape", false }, { "time", true }, { "bound", false }, { "efficiency", true }
-    };
     const kernel_settings *s = &k->settings;
     const gpu_def *gpu = &k->parts.gpu;
     const char *attention = s->attention == ATTENTION_FLASH
                                 ? arena_format(k->a, "flash (%s)",
                                                attention_program_words[gpu->kernels.flash])
                                 : attention_words[s->attention];
-    printf("a layer of %s on %s, kernels %s: %" PRIu64 " x %" PRIu64
+    printf("a layer of %s on %s, kernel set %s: %" PRIu64 " x %" PRIu64
            " tokens, tensor %u, %s, %s attention\n\n",
            k->parts.model.name, gpu->name, gpu->kernels.name, s->micro_batch, s->sequence_length, s->tensor,
            dtype_words[s->precision], attention);
-    table t = table_make(k->a, columns, ARRAY_COUNT(columns));
-    add_kernels(k, forward, &t);
-    table_print(&t, "", stdout);
+    print_kernels(k, forward, backward);
     printf("\n");
-    t = table_make(k->a, columns, ARRAY_COUNT(columns));
-    add_kernels(k, backward, &t);
-    table_print(&t, "", stdout);
-    printf("\n");
-    print_sums(k, "forward", forward);
-    print_sums(k, "backward", backward);
+    print_sums(k, forward, backward);
 }
 
 static void kernels_json(json_writer *j, const shown *k, const char *key, const kernel_array *kernels)
@@ -240,6 +251,7 @@ static void print_json(const shown *k, const kernel_array *forward, const kernel
     json_text(&j, "model", k->parts.model.name);
     json_text(&j, "gpu", k->parts.gpu.name);
     json_text(&j, "kernels", k->parts.gpu.kernels.name);
+    json_text(&j, "precision", dtype_words[k->settings.precision]);
     json_text(&j, "attention", attention_words[k->settings.attention]);
     json_count(&j, "micro_batch", k->settings.micro_batch);
     json_count(&j, "sequence_length", k->settings.sequence_length);

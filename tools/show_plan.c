@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tools/show_plan.h"
-#include <inttypes.h>
 
 // ---- ranks, groups, stages
 
@@ -189,13 +188,6 @@ static void print_buckets(arena *a, const plan_facts *f)
     table_print(&t, "", stdout);
 }
 
-static const char *shape_text(arena *a, const kernel_shape *k)
-{
-    if (k->class == KERNEL_ELEMENTWISE) return output_count(a, k->m);
-    const char *batch = k->batch > 1 ? arena_format(a, "%" PRIu64 " x ", k->batch) : "";
-    return arena_format(a, "%s%" PRIu64 " x %" PRIu64 " x %" PRIu64, batch, k->m, k->n, k->k);
-}
-
 static void print_kernels(arena *a, const plan_facts *f)
 {
     static const table_column columns[] = { { "kernel", false },   { "shape (m x n x k, or elements)", true },
@@ -207,7 +199,7 @@ static void print_kernels(arena *a, const plan_facts *f)
         const plan_kernel *k = &f->kernels.items[i];
         const double each_s = units_s_from_ps(k->use->cost.time_ps);
         table_cell(&t, "%s", k->use->shape.name);
-        table_cell(&t, "%s", shape_text(a, &k->use->shape));
+        table_cell(&t, "%s", show_kernel_shape(a, &k->use->shape));
         table_cell(&t, "%s", output_count(a, k->calls));
         table_cell(&t, "%s", output_number(a, UNIT_TIME, each_s));
         table_cell(&t, "%s", output_number(a, UNIT_TIME, each_s * (double)k->calls));
@@ -223,12 +215,10 @@ static void print_kernels(arena *a, const plan_facts *f)
 // "--stage 3"; NULL: the slowest.
 static bool read_stage(const char *text, uint32_t stages, uint32_t *stage, sim_error *error)
 {
-    const sim_place place = {
-        .file = "--stage", .line = 1, .column = 1, .text = text, .text_length = text ? strlen(text) : 0
-    };
     uint64_t value;
     *stage = PLAN_SLOWEST;
     if (!text) return true;
+    const sim_place place = sim_place_of_option("--stage", text);
     if (!units_parse_count(text, &value, &place, error)) return false;
     *stage = (uint32_t)value;
     if (value < stages) return true;

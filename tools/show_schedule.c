@@ -15,11 +15,9 @@ enum {
 
 static bool read_count(const char *name, const char *text, uint32_t *count, sim_error *error)
 {
-    const sim_place place = {
-        .file = name, .line = 1, .column = 1, .text = text, .text_length = text ? strlen(text) : 0
-    };
     uint64_t value;
     if (!text) return true;
+    const sim_place place = sim_place_of_option(name, text);
     if (!units_parse_count(text, &value, &place, error)) return false;
     if (value > UINT32_MAX) {
         char most[WORDS_GROUPED_SIZE];
