@@ -51,15 +51,17 @@ static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b
     return row[b_length];
 }
 
-// The shortest word that goes on where text ends; of equally short ones the first.
-static const char *continuation(const char *text, size_t length, const char *const *words, uint32_t count)
+// The shortest word that goes on where text ends, else the shortest that has it inside; of equally short ones the first.
+static const char *completion(const char *text, size_t length, const char *const *words, uint32_t count)
 {
-    enum { LEAST = 3 }; // letters: fewer begin too many words
-    const char *found = NULL;
-    for (uint32_t i = 0; length >= LEAST && i < count; i++)
-        if (strncmp(words[i], text, length) == 0 && (!found || strlen(words[i]) < strlen(found)))
-            found = words[i];
-    return found;
+    enum { LEAST = 3 }; // letters: fewer stand in too many words
+    const char *begins = NULL, *holds = NULL;
+    for (uint32_t i = 0; length >= LEAST && i < count; i++) {
+        const char *at = strstr(words[i], text);
+        if (at == words[i] && (!begins || strlen(at) < strlen(begins))) begins = at;
+        if (at && (!holds || strlen(words[i]) < strlen(holds))) holds = words[i];
+    }
+    return begins ? begins : holds;
 }
 
 const char *words_nearest(const char *text, const char *const *words, uint32_t count)
@@ -80,7 +82,7 @@ const char *words_nearest(const char *text, const char *const *words, uint32_t c
             nearest = words[i];
         }
     }
-    return nearest ? nearest : continuation(text, length, words, count);
+    return nearest ? nearest : completion(text, length, words, count);
 }
 
 size_t words_character_length(const char *text, size_t left)

@@ -12,7 +12,8 @@ enum {
 };
 
 // The nearest of words to text by edit distance (insert, delete, replace, swap; a letter in the other case costs little),
-// the first of equally near ones; else the shortest that begins with text ("h100": "h100-sxm"); NULL when none is near.
+// the first of equally near ones; else the shortest that begins with text ("h100": "h100-sxm"), else the shortest that has it
+// inside ("sxm": "h100-sxm"); NULL when none is near.
 const char *words_nearest(const char *text, const char *const *words, uint32_t count);
 // Text for a message (sim_fail() makes it printable): at most 40 characters, then "...". Returns buffer.
 char *words_show(char buffer[static WORDS_SHOWN_SIZE], const char *text);

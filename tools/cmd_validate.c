@@ -73,18 +73,19 @@ static bool check_options(const validate_command *o, const suite *s, sim_error *
                               : o->request.results ? "results"
                               : o->request.quiet   ? "quiet"
                                                    : NULL;
-    const char *of_many = o->source || o->row == NULL ? NULL : o->every ? "every" : o->jobs ? "jobs" : NULL;
+    const char *of_many = o->source            ? "source"
+                          : o->request.results ? "results"
+                          : o->every           ? "every"
+                          : o->jobs            ? "jobs"
+                                               : NULL;
     if (!training && of_training)
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with validate training", of_training);
     if (training && o->request.rows)
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "--rows goes with validate kernels") ||
                sim_hint(error, "validate training lists every row anyway");
     if (!o->row) return true;
-    if (o->source || o->request.results || of_many) {
-        sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with many rows, --explain with one",
-                 o->source            ? "source"
-                 : o->request.results ? "results"
-                                      : of_many);
+    if (of_many) {
+        sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with many rows, --explain with one", of_many);
         return sim_hint(error, "leave one of them out");
     }
     if (!o->request.json) return true;

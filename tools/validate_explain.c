@@ -12,6 +12,10 @@ static void print_times(const training_case *c, const run_result *r, arena *a)
     printf("\nmeasured    %s\nsimulated   %s", output_number(a, UNIT_TIME, c->measured_s),
            output_number(a, UNIT_TIME, simulated));
     printf("  %+.1f %%\n", 100.0 * (simulated / c->measured_s - 1.0));
+    const uint32_t variants = training_case_variants(c);
+    if (variants > 1)
+        printf("not published: %s; the first of %u possibilities is told\n",
+               training_case_describe_choices(c, a), variants);
     if (isfinite(c->constant_s))
         printf("constant    %s  %+.1f %%: one rate for all rows of this GPU and number format\n",
                output_number(a, UNIT_TIME, c->constant_s), 100.0 * (c->constant_s / c->measured_s - 1.0));

@@ -35,6 +35,7 @@ static void print_rows(arena *a, const compared_row_array *rows, const validate_
         if (columns->constant) cell_share(&t, row->constant / row->measured - 1.0);
         if (columns->memory_ratios) table_cell(&t, "%.0f %%", 100.0 * columns->memory_ratios[order[i]]);
     }
+    if (!t.cells.count) return;
     table_print(&t, "", out);
     fputc('\n', out);
 }
@@ -95,11 +96,27 @@ static void print_sources(arena *a, const compared_row_array *rows, const valida
     table_print(&t, "", out);
 }
 
+static void print_legend(const compared_row_array *rows, const validate_columns *told, FILE *out)
+{
+    uint32_t i = 0;
+    while (i < rows->count && rows->items[i].unknown_reason)
+        i++;
+    if (i == rows->count) return;
+    fputs("error: simulated / measured - 1; MAPE, median: of its absolute value; tau: 1 where all are in "
+          "order\n",
+          out);
+    if (told->constant)
+        fputs("constant: the error of one rate for all rows of a GPU and number format, the model to beat\n",
+              out);
+    if (told->memory_ratios) fputs("memory: what the fullest GPU needs of what it has\n", out);
+}
+
 void validate_print(arena *a, const compared_row_array *rows, bool each, const validate_columns *columns,
                     FILE *out)
 {
     if (each) print_rows(a, rows, columns, out);
     print_sources(a, rows, columns, out);
+    print_legend(rows, columns, out);
     print_reasons(a, rows, out);
 }
 
