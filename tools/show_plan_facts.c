@@ -2,8 +2,8 @@
 #include "tools/show_plan.h"
 #include <math.h>
 
-typedef struct
-    alone_memo { // what a collective of the group takes, for lanes ask for the same again and again
+// What a collective of the group takes, for lanes ask for the same again and again.
+typedef struct alone_memo {
     collective_kind kind;
     uint64_t bytes;
     sim_time time_ps;

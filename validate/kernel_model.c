@@ -5,6 +5,7 @@
 bool kernel_model_gpu(arena *a, const catalogue *parts, const char *gpu, const char *kernels, gpu_def *out,
                       sim_error *error)
 {
+    // The part itself, not a struct that holds it; messages about its name stand where names are from.
     static const bind_row gpu_row = {
         .type = BIND_TYPE_PART, .key = "gpu", .folder = "gpus", .rows = gpu_binds, .size = sizeof(gpu_def)
     };

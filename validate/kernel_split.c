@@ -56,6 +56,11 @@ bool kernel_split_read(arena *a, const char *directory, kernel_split *out, sim_e
         return false;
     for (uint32_t i = 0; i < out->sets.count; i++)
         if (!find_lenders(a, out, &out->sets.items[i], error)) return false;
+    for (uint32_t i = 0; i < out->rows.count; i++)
+        if (!kernel_split_set(out, out->rows.items[i].kernels))
+            return sim_fail(error, SIM_EXIT_INPUT, NULL,
+                            "kernel_sets.csv has no set \"%s\", which split.csv names",
+                            out->rows.items[i].kernels);
     return true;
 }
 

@@ -34,10 +34,10 @@ typedef struct kernel_split {
     set_array sets;
 } kernel_split;
 
-// Both tables from the folder of measurements. Refused: what binding refuses, and lenders that are no sets.
+// Both tables from the folder of measurements. Refused: what binding refuses, and names of sets that are none.
 bool kernel_split_read(arena *a, const char *directory, kernel_split *out, sim_error *error);
 // The first row that fits; NULL: no set is named for it.
 const split_row *kernel_split_of(const kernel_split *split, const measured_kernel *row);
-const set_row *kernel_split_set(const kernel_split *split, const char *kernels); // NULL: none
+const set_row *kernel_split_set(const kernel_split *split, const char *kernels); // NULL: there is none
 // All names of GPUs as measured rows say them, each once.
 void kernel_split_gpus(const kernel_split *split, arena *a, text_list *out);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/kernel_suite.h"
-#include "sim/os.h"
 #include "sim/words.h"
 #include "validate/kernel_model.h"
 #include <math.h>
@@ -53,11 +52,7 @@ static bool compare(validation *v, const measured_kernel *row, compared_row *out
     out->simulated = NAN;
     out->unknown_reason = row->unknown ? row->unknown : where ? NULL : why_no_set(v, row);
     if (out->unknown_reason) return true;
-    const set_row *set = kernel_split_set(&v->split, where->kernels);
-    if (!set)
-        return sim_fail(v->error, SIM_EXIT_INPUT, NULL,
-                        "kernel_sets.csv has no set \"%s\", which split.csv names", where->kernels);
-    const gpu_def *gpu = bench_of(v, set);
+    const gpu_def *gpu = bench_of(v, kernel_split_set(&v->split, where->kernels));
     if (!gpu) return false;
     const double time_s = kernel_model_time_s(v->a, gpu, (attention_program)where->program, row,
                                               &out->unknown_reason);
@@ -67,13 +62,10 @@ static bool compare(validation *v, const measured_kernel *row, compared_row *out
 
 static bool read_tables(validation *v, measured_kernel_array *out)
 {
-    char path[4096];
     if (v->options->data) return kernel_rows_read(v->a, v->options->data, out, v->error);
     for (int t = 0; t < MEASURED_TABLES; t++) {
-        const char *name = arena_format(v->a, "%s.csv", kernel_table_words[t]);
-        if (!os_join_path(path, sizeof path, v->options->measured, name))
-            return sim_fail(v->error, SIM_EXIT_INPUT, NULL, "the path of %s is too long", name);
-        if (!kernel_rows_read(v->a, arena_text(v->a, path), out, v->error)) return false;
+        const char *path = arena_format(v->a, "%s/%s.csv", v->options->measured, kernel_table_words[t]);
+        if (!kernel_rows_read(v->a, path, out, v->error)) return false;
     }
     return true;
 }

@@ -8,6 +8,18 @@
 const char *const flop_counting_words[] = { "megatron-hardware", "megatron", "shape",     "shape-causal",
                                             "shape-hardware",    "6p",       "6p-causal", NULL };
 static const char *const grades[] = { "documented", "assumed", NULL };
+
+typedef enum rule_key {
+    KEY_WHERE,
+    KEY_UNLESS,
+    KEY_EVIDENCE,
+    KEY_GRADE,
+    KEY_SET,
+    KEY_CHOICES,
+    KEY_CONVENTION,
+    KEY_CONSTANT,
+    KEY_UNKNOWN
+} rule_key;
 static const char *const keys[] = { "where",   "unless",     "evidence", "grade",   "set",
                                     "choices", "convention", "constant", "unknown", NULL };
 
@@ -113,21 +125,23 @@ static bool read_text(const doc_node *node, const char *what, const char **out, 
 static bool read_key(arena *a, const doc_pair *pair, rule *r, sim_error *error)
 {
     const doc_node *node = pair->value;
-    int grade;
-    switch (find_word(keys, pair->key)) {
-    case 0: return read_patterns(a, node, &r->where, error);
-    case 1: return read_patterns(a, node, &r->unless, error);
-    case 2: return read_text(node, "evidence", &r->evidence, error);
-    case 3: return read_word(node, "grade", grades, &grade, error);
-    case 4: return read_sets(a, node, r, error);
-    case 5: return read_choices(a, node, r, error);
-    case 6: return read_word(node, "convention", flop_counting_words, &r->convention, error);
-    case 7:
+    const int key = find_word(keys, pair->key);
+    int grade; // for readers of the file: nothing depends on it
+    if (key < 0) return fail_word(&pair->key_place, "key of a rule", pair->key, keys, error);
+    switch ((rule_key)key) {
+    case KEY_WHERE: return read_patterns(a, node, &r->where, error);
+    case KEY_UNLESS: return read_patterns(a, node, &r->unless, error);
+    case KEY_EVIDENCE: return read_text(node, "evidence", &r->evidence, error);
+    case KEY_GRADE: return read_word(node, "grade", grades, &grade, error);
+    case KEY_SET: return read_sets(a, node, r, error);
+    case KEY_CHOICES: return read_choices(a, node, r, error);
+    case KEY_CONVENTION: return read_word(node, "convention", flop_counting_words, &r->convention, error);
+    case KEY_CONSTANT:
         return is_kind(node, DOC_SCALAR, "constant", error) &&
                units_parse(UNIT_FLOPS, node->scalar, &r->constant_flops, &node->place, error);
-    case 8: return read_text(node, "unknown", &r->unknown, error);
-    default: return fail_word(&pair->key_place, "key of a rule", pair->key, keys, error);
+    case KEY_UNKNOWN: return read_text(node, "unknown", &r->unknown, error);
     }
+    return false;
 }
 
 static bool read_rule(arena *a, const doc_node *node, rule *r, sim_error *error)

@@ -7,7 +7,7 @@
 //       grade: assumed                                   # or documented
 //       set: { training.attention: unfused }             # keys of the scenario
 //       choices: { training.micro_batch: [1, 2] }        # not published: all of these are played
-//       convention: model-full                           # in which its TFLOP/s are counted
+//       convention: megatron                              # in which its TFLOP/s are counted
 //       constant: 138 TFLOP/s                            # the same for all rows: the model to beat
 //       unknown: "context parallelism is not modelled"   # why it cannot be played
 #pragma once
@@ -31,7 +31,7 @@ typedef struct rule {
     const char *evidence;
     text_list set; // "path=value"
     rule_choice_array choices;
-    int convention;        // index into rule_convention_words; -1: says nothing about it
+    int convention;        // index into flop_counting_words; -1: says nothing about it
     double constant_flops; // FLOP/s; 0: says nothing about it
     const char *unknown;   // NULL
 } rule;

@@ -172,7 +172,8 @@ static void check_what_is_known(builder *b)
 //     megatron           72 B s L h^2 (1 + s / 6h + V / 12 L h); with one more forward pass: 96 ... (V / 16 L h)
 //                        Narayanan et al., SC 2021, eq. 3
 //     shape              12 B s L h^2 (1 + k/a + (f/h)(g + 1)/2 + s/h + V / 2 L h); causal: half of s/h
-//                        num_floating_point_operations() of Megatron-LM
+//                        num_floating_point_operations() of Megatron-LM; hardware: 4/3 of it, as with one more forward
+//                        pass, but for that of the vocabulary, 2 B s h V
 //     6p                 B s (6 P + 12 L h s); causal: 6 L h s
 static double flop_of_step(const builder *b)
 {

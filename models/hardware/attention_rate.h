@@ -22,14 +22,15 @@
 
 typedef struct attention_query {
     attention_program program;
-    double length;
-    uint32_t head_size;
+    double length;      // of the sequence
+    uint32_t head_size; // elements
     bool full_mask, backward;
     double blocks; // of queries for each multiprocessor; 0: enough
 } attention_query;
 
 // The share of the peak, at most 1; 0: the set has no such rate.
 double attention_share(const kernel_set_def *set, const attention_query *query);
+// b above: blocks of 128 queries for each multiprocessor.
 double attention_blocks(uint64_t sequences_x_heads, uint64_t length, uint32_t multiprocessors);
 // Of the rate of a full GPU: b / (b + b0).
 double attention_fill_share(double fill, double blocks, double length);

@@ -5,10 +5,10 @@
 #include "models/dtype.h"
 #include "sim/bind.h"
 
-typedef struct
-    tile_def { // a part of the result that one multiprocessor works on at once, and the same turned
-    uint32_t rows, columns;
-    double efficiency; // share of the multiprocessor's peak
+// A part of the result that one multiprocessor works on at once, and the same turned.
+typedef struct tile_def {
+    uint32_t rows, columns; // elements
+    double efficiency;      // share of the multiprocessor's peak
 } tile_def;
 ARRAY_OF(tile_def, tile_array);
 
@@ -19,11 +19,10 @@ typedef struct product_def { // of one number format; models/hardware/product.h 
     uint32_t depth_step;      // the depth is worked off in slices of so many elements
     double depth_overhead;    // elements of depth that start and end of a tile cost beside its own
     double memory_efficiency; // share of the memory rate
-    double
-        quantise_bytes; // moved for each element of the left operand before the product; 0: it comes quantised
-    double start_s;     // of each kernel
-    double wave_s;      // of each wave of tiles
-    double blend;       // how work and traffic add up: 1 one behind the other; large: the longer alone
+    double quantise_bytes;    // moved before it for each element of the left operand; 0: that comes quantised
+    double start_s;           // of each kernel
+    double wave_s;            // of each wave of tiles
+    double blend;             // how work and traffic add up: 1 one behind the other; large: the longer alone
 } product_def;
 ARRAY_OF(product_def, product_array);
 
@@ -45,10 +44,10 @@ extern const char *const attention_program_words[]; // "flash", "fa1", ..., "eag
 
 typedef struct attention_def { // rates of one program
     int program;               // attention_program, not PROGRAM_FLASH
-    uint32_t head_size;
-    bool full_mask;       // every pair is computed; otherwise the lower triangle
-    bind_points forward;  // sequence length -> share of the peak
-    bind_points backward; // none: no rates are known
+    uint32_t head_size;        // elements
+    bool full_mask;            // every pair is computed; otherwise the lower triangle
+    bind_points forward;       // sequence length -> share of the peak
+    bind_points backward;      // none: no rates are known
 } attention_def;
 ARRAY_OF(attention_def, attention_array);
 

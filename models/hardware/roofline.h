@@ -22,8 +22,8 @@ typedef enum kernel_class {
     KERNEL_ATTENTION_BACKWARD,
     KERNEL_ELEMENTWISE
 } kernel_class;
-extern const char
-    *const kernel_class_words[]; // "matmul", "attention-forward", "attention-backward", "elementwise", NULL
+// "matmul", "attention-forward", "attention-backward", "elementwise", NULL
+extern const char *const kernel_class_words[];
 typedef enum kernel_bound { BOUND_TENSOR_CORE, BOUND_HBM, BOUND_LAUNCH, BOUND_VECTOR } kernel_bound;
 extern const char *const kernel_bound_words[]; // "tensor-core", "hbm", "launch", "vector", NULL
 

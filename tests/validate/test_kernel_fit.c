@@ -101,6 +101,9 @@ static const struct refusal refusals[] = {
       "kernels,gpu,like,flash,stream_efficiency,stream_grade,stream_source,overhead_gpu,overhead_grade\n"
       "kin,h200-sxm,lander,fa3,0.73,assumed,guess,H100X,assumed\n",
       NULL, "in kernel_sets.csv \"kin\" is like \"lander\", which is no set" },
+    { "a set that is none", "measured/split.csv",
+      "table,source,gpu,dtype,role,kernels,program,why\ngemm,*,H100X,,fit,lander,,\n", NULL,
+      "kernel_sets.csv has no set \"lander\", which split.csv names" },
     { "no column", "measured/overlap.csv", "topic,gpu,setting,value\n", NULL,
       "the column \"unit\" is missing" },
     { "no overhead", "measured/overlap.csv", "topic,gpu,setting,value,unit\n", NULL,

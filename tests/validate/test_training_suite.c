@@ -6,6 +6,7 @@
 
 #include "sim/os.h"
 #include "validate/results.h"
+#include "validate/training_explain.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,53 @@ static void rows_are_chosen(void **state)
     }
 }
 
+static double step_s(const run_options *wanted)
+{
+    sim_error error = { 0 };
+    run_result r;
+    if (!run_execute(wanted, &r, &error)) fail_msg("%s", error.message);
+    const double time_s = summary_find(&r.summary, "step_time")->value;
+    run_free(&r);
+    return time_s;
+}
+
+// What is told of a row is a scenario that takes the same time; slower parts make it longer, by less than they are slower.
+static void a_row_is_explained(void **state)
+{
+    arena *a = arena_create("test");
+    sim_error error = { 0 };
+    training_suite suite;
+    sensitivity_array all = { 0 };
+    training_options options = options_of(*state);
+    options.choice.id = "first";
+    assert_true(training_suite_open(a, &options, &suite, &error));
+    assert_true(training_suite_choose(&suite, &options.choice, &error));
+    const run_options wanted = training_suite_run(&suite, &options, 0, 0);
+    run_result r;
+    assert_true(run_execute(&wanted, &r, &error));
+    FILE *out = fopen("told.yaml", "w");
+    assert_non_null(out);
+    training_explain_write(r.scenario->document.root, 0, out);
+    assert_int_equal(fclose(out), 0);
+    const run_options told = { .scenario_path = "told.yaml",
+                               .catalogue_path = options.catalogue_path,
+                               .ignore_memory = true };
+    assert_near(step_s(&told), summary_find(&r.summary, "step_time")->value, 0);
+
+    if (!training_explain_sensitivity(&suite, &options, 0, &r, &all, &error)) fail_msg("%s", error.message);
+    double sum = 0.0, launch = 0.0;
+    for (uint32_t i = 0; i < all.count; i++) {
+        assert_string_not_equal(all.items[i].name, "rate of the network"); // of one node there is none
+        assert_true(all.items[i].change >= 0.0 && all.items[i].change < 0.1);
+        sum += all.items[i].change;
+        if (strcmp(all.items[i].name, "launch by the host") == 0) launch = all.items[i].change;
+    }
+    assert_true(launch > sum / 2.0);        // kernels so small wait for the host
+    assert_true(sum > 0.09 && sum < 0.105); // together they are nearly all of the step
+    run_free(&r);
+    arena_destroy(a);
+}
+
 int main(void)
 {
 #define IN_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
@@ -126,6 +174,7 @@ int main(void)
         IN_SCRATCH(rows_are_played),
         IN_SCRATCH(processes_change_nothing),
         IN_SCRATCH(rows_are_chosen),
+        IN_SCRATCH(a_row_is_explained),
     };
     return cmocka_run_group_tests_name("training_suite", tests, NULL, NULL);
 }
