@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // scenarios/README.md lists every key with unit, default and meaning. The list is made from the bind tables, so this test
 // makes it anew and compares; with WINDTUNNEL_REWRITE=1 it writes the file's part between the markers instead.
-#include "tests/support/near.h"
+#include "tests/support/marked.h"
 
 #include "models/scenario.h"
 #include "sim/array.h"
-#include "sim/os.h"
-#include <stdlib.h>
-#include <string.h>
 
-static const char readme[] = "scenarios/README.md";
 static const char begin_marker[] = "<!-- keys: begin (made by tests/models/test_keys.c) -->\n";
 static const char end_marker[] = "<!-- keys: end -->\n";
 
@@ -99,23 +95,8 @@ static char *make_list(void)
 static void every_key_stands_in_the_readme(void **state)
 {
     (void)state;
-    char *text = NULL, *list = make_list();
-    size_t length = 0;
-    sim_error error = { 0 };
-    assert_true(os_read_file(readme, 1 << 20, &text, &length, NULL, &error));
-    char *from = strstr(text, begin_marker), *to = strstr(text, end_marker);
-    assert_true(from && to && from < to);
-    from += strlen(begin_marker);
-    if (getenv("WINDTUNNEL_REWRITE")) {
-        FILE *out = fopen(readme, "w");
-        assert_non_null(out);
-        fprintf(out, "%.*s%s%s", (int)(from - text), text, list, to);
-        assert_int_equal(fclose(out), 0);
-    } else {
-        *to = '\0';
-        assert_string_equal(from, list);
-    }
-    free(text);
+    char *list = make_list();
+    assert_marked_part("scenarios/README.md", begin_marker, end_marker, list);
     free(list);
 }
 

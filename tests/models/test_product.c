@@ -121,7 +121,7 @@ static void alignment_is_of_rows_of_n_and_k(void **state)
     }
 }
 
-// More work never takes less time, and a better GPU never more; the tiles make steps, not dips of more than a wave.
+// More work never takes less time, and a better GPU never more; the tiles make steps, never dips.
 static void more_work_never_takes_less(void **state)
 {
     (void)state;
