@@ -64,11 +64,16 @@ static bool fail_wanted(const json_text *j, const char *wanted)
                     words_show(shown, found), wanted);
 }
 
-static bool take(json_text *j, char c, const char *wanted)
+static bool skip(json_text *j, char c)
 {
-    if (peek(j) != c) return fail_wanted(j, wanted);
+    if (peek(j) != c) return false;
     step(j);
     return true;
+}
+
+static bool take(json_text *j, char c, const char *wanted)
+{
+    return skip(j, c) || fail_wanted(j, wanted);
 }
 
 // ---- texts
@@ -95,17 +100,13 @@ static bool take_four(json_text *j, uint32_t *code)
 // Behind "\u": one character, of which those above U+FFFF are written as a pair of surrogates.
 static bool take_code(json_text *j, const sim_place *start, uint32_t *code)
 {
-    uint32_t low;
+    uint32_t low = 0;
     if (!take_four(j, code)) return false;
     if (*code == 0) return fail_at(j, start, "a text cannot hold a zero byte");
     if (*code < 0xD800 || *code > 0xDFFF) return true;
-    if (*code > 0xDBFF) return fail_at(j, start, "half of a pair of surrogates");
-    if (peek(j) != '\\') return fail_at(j, start, "half of a pair of surrogates");
-    step(j);
-    if (peek(j) != 'u') return fail_at(j, start, "half of a pair of surrogates");
-    step(j);
-    if (!take_four(j, &low)) return false;
-    if (low < 0xDC00 || low > 0xDFFF) return fail_at(j, start, "half of a pair of surrogates");
+    const bool is_high = *code <= 0xDBFF && skip(j, '\\') && skip(j, 'u');
+    if (is_high && !take_four(j, &low)) return false;
+    if (!is_high || low < 0xDC00 || low > 0xDFFF) return fail_at(j, start, "half of a pair of surrogates");
     *code = 0x10000 + ((*code - 0xD800) << 10) + (low - 0xDC00);
     return true;
 }
@@ -241,8 +242,9 @@ static doc_node *take_scalar(json_text *j)
     if (node->quoted) return take_text(j, &node->scalar) ? node : NULL;
     if (peek(j) == '-') step(j);
     const bool number = is_digit(peek(j));
-    if (!number && j->at > start && peek(j) != 'I') return fail_wanted(j, "a digit"), NULL;
-    if (!(number ? take_number(j) : take_word(j))) return NULL;
+    const bool is_minus_alone = !number && j->at > start && peek(j) != 'I'; // -Infinity is a word
+    if (is_minus_alone) fail_wanted(j, "a digit");
+    if (is_minus_alone || !(number ? take_number(j) : take_word(j))) return NULL;
     node->scalar = arena_text_n(j->load->arena, j->source->text + start, j->at - start);
     return node;
 }
@@ -319,7 +321,7 @@ static doc_node *take_container(json_text *j, doc_kind kind)
     if (!node) return NULL;
     step(j);
     skip_blanks(j);
-    if (peek(j) == end) return step(j), node;
+    if (skip(j, end)) return node;
     j->depth++;
     const bool fine = kind == DOC_SEQUENCE ? take_items(j, node) : take_pairs(j, node);
     j->depth--;

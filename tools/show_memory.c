@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// windtunnel show memory: what a job needs of the memory of its GPUs, part by part.
 #include "tools/show.h"
 
 bool show_memory(const show_request *q, sim_error *error)

@@ -2,24 +2,27 @@
 #include "validate/fit_attention.h"
 #include "validate/digits.h"
 
-enum { OCTAVES = 16, SOURCES_MAX = 16 };
+enum { OCTAVES = 16 };
 
 typedef struct fit {
     arena *a;
     const attention_rows *rows;
     double peak_flops;
-    uint32_t multiprocessors;
+    uint32_t multiprocessors, sources;
 } fit;
 
-typedef struct bin { // of one source
+typedef struct bin { // sums over the rows of one source and octave
     double log_length, log_share;
     uint32_t count;
 } bin;
-typedef struct curve_bins {
-    bin of[SOURCES_MAX][OCTAVES];
-} curve_bins;
 
-static void add(const fit *f, curve_bins *bins, const attention_row *r, double flop, double time_s)
+// Of one curve: sources x octaves.
+static bin *make_bins(const fit *f)
+{
+    return arena_array(f->a, bin, (size_t)f->sources * OCTAVES);
+}
+
+static void add(const fit *f, bin *bins, const attention_row *r, double flop, double time_s)
 {
     const measured_kernel *row = r->row;
     const double blocks = attention_blocks(row->batch, row->m, f->multiprocessors);
@@ -27,8 +30,7 @@ static void add(const fit *f, curve_bins *bins, const attention_row *r, double f
                          attention_fill_share(FIT_ATTENTION_FILL, blocks, (double)row->m);
     const double octave = round(log2((double)row->m / 512.0));
     if (octave < 0.0 || octave >= OCTAVES || !(share > 0.0)) return;
-    SIM_ASSERT(r->source < SOURCES_MAX);
-    bin *b = &bins->of[r->source][(int)octave];
+    bin *b = &bins[r->source * OCTAVES + (uint32_t)octave];
     b->log_length += log((double)row->m);
     b->log_share += log(share);
     b->count++;
@@ -55,7 +57,7 @@ static const measured_kernel *forward_of(const fit *f, const attention_row *both
     return NULL;
 }
 
-static void add_both(const fit *f, curve_bins *forward, curve_bins *backward, const attention_row *r)
+static void add_both(const fit *f, bin *forward, bin *backward, const attention_row *r)
 {
     const double flop = measured_kernel_flop(r->row), time_s = r->row->time_s;
     const measured_kernel *first = forward_of(f, r);
@@ -67,13 +69,13 @@ static void add_both(const fit *f, curve_bins *forward, curve_bins *backward, co
     add(f, backward, r, flop * 5.0 / 7.0, time_s * 5.0 / 7.0);
 }
 
-static bind_points curve_of(const fit *f, const curve_bins *bins)
+static bind_points curve_of(const fit *f, const bin *bins)
 {
     bind_points curve = { .x = arena_array(f->a, double, OCTAVES), .y = arena_array(f->a, double, OCTAVES) };
     for (uint32_t o = 0; o < OCTAVES; o++) {
         double log_length = 0.0, log_share = 0.0, sources = 0.0;
-        for (uint32_t s = 0; s < SOURCES_MAX; s++) {
-            const bin *b = &bins->of[s][o];
+        for (uint32_t s = 0; s < f->sources; s++) {
+            const bin *b = &bins[s * OCTAVES + o];
             if (b->count == 0) continue;
             log_length += b->log_length / b->count;
             log_share += b->log_share / b->count;
@@ -86,31 +88,38 @@ static bind_points curve_of(const fit *f, const curve_bins *bins)
     return curve;
 }
 
+// The rows of the table of row first, which are marked as done.
+static attention_def fit_table(const fit *f, uint32_t first, bool *done)
+{
+    const attention_row *rows = f->rows->items;
+    bin *forward = make_bins(f), *backward = make_bins(f);
+    for (uint32_t i = first; i < f->rows->count; i++) {
+        const measured_kernel *row = rows[i].row;
+        if (done[i] || !same_table(&rows[i], &rows[first])) continue;
+        done[i] = true;
+        if (row->pass == PASS_BOTH)
+            add_both(f, forward, backward, &rows[i]);
+        else
+            add(f, row->pass == PASS_ONLY_BACKWARD ? backward : forward, &rows[i], measured_kernel_flop(row),
+                row->time_s);
+    }
+    return (attention_def){ .program = rows[first].program,
+                            .head_size = (uint32_t)rows[first].row->k,
+                            .full_mask = rows[first].row->full_mask,
+                            .forward = curve_of(f, forward),
+                            .backward = curve_of(f, backward) };
+}
+
 void fit_attention(arena *a, const attention_rows *rows, double peak_flops, uint32_t multiprocessors,
                    attention_array *out)
 {
-    const fit f = { .a = a, .rows = rows, .peak_flops = peak_flops, .multiprocessors = multiprocessors };
-    curve_bins *bins = arena_array(a, curve_bins, 2);
+    fit f = { .a = a, .rows = rows, .peak_flops = peak_flops, .multiprocessors = multiprocessors };
     bool *done = arena_array(a, bool, rows->count + 1);
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (rows->items[i].source >= f.sources) f.sources = rows->items[i].source + 1;
     for (uint32_t i = 0; i < rows->count; i++) {
-        const attention_row *first = &rows->items[i];
         if (done[i]) continue;
-        memset(bins, 0, 2 * sizeof *bins);
-        for (uint32_t j = i; j < rows->count; j++) {
-            const attention_row *r = &rows->items[j];
-            if (done[j] || !same_table(r, first)) continue;
-            done[j] = true;
-            if (r->row->pass == PASS_BOTH)
-                add_both(&f, &bins[0], &bins[1], r);
-            else
-                add(&f, &bins[r->row->pass == PASS_ONLY_BACKWARD], r, measured_kernel_flop(r->row),
-                    r->row->time_s);
-        }
-        const attention_def table = { .program = first->program,
-                                      .head_size = (uint32_t)first->row->k,
-                                      .full_mask = first->row->full_mask,
-                                      .forward = curve_of(&f, &bins[0]),
-                                      .backward = curve_of(&f, &bins[1]) };
+        const attention_def table = fit_table(&f, i, done);
         if (table.forward.count > 0) *array_push(out, a) = table;
     }
 }

@@ -15,7 +15,9 @@ typedef struct attention_row {
 } attention_row;
 ARRAY_OF(attention_row, attention_rows);
 
-#define FIT_ATTENTION_FILL 1.0
-// Appends a table for each program, head size and mask of the rows, which are all of one GPU.
+#define FIT_ATTENTION_FILL                                                                                   \
+    1.0 // kernel_set_def.attention_fill of every set; attention_rate.h tells where it is from
+// Appends a table for each program, head size and mask of the rows, which are all of one GPU; none where only backward passes
+// are known.
 void fit_attention(arena *a, const attention_rows *rows, double peak_flops, uint32_t multiprocessors,
                    attention_array *out);

@@ -105,33 +105,31 @@ static const split_row *fits(const fitting *f, const fitted_set *set, const meas
     return where && where->role == ROLE_FIT && strcmp(where->kernels, set->def->kernels) == 0 ? where : NULL;
 }
 
-// Sources in order of appearance, and how many rows each has.
-typedef struct source_list {
-    const char *names[16], *gpus[16];
-    uint32_t rows[16], count;
-} source_list;
+typedef struct source_rows { // a source's rows of one GPU
+    const char *source, *gpu;
+    uint32_t rows;
+} source_rows;
+ARRAY_OF(source_rows, source_list); // in order of appearance
 
-static uint32_t source_index(source_list *list, const measured_kernel *row)
+// Counts a row; the index of its source.
+static uint32_t count_row(arena *a, source_list *list, const measured_kernel *row)
 {
     uint32_t i = 0;
     while (i < list->count &&
-           (strcmp(list->names[i], row->source) != 0 || strcmp(list->gpus[i], row->gpu) != 0))
+           (strcmp(list->items[i].source, row->source) != 0 || strcmp(list->items[i].gpu, row->gpu) != 0))
         i++;
-    SIM_ASSERT(i < ARRAY_COUNT(list->names));
-    if (i == list->count) {
-        list->names[list->count] = row->source;
-        list->gpus[list->count++] = row->gpu;
-    }
-    list->rows[i]++;
+    if (i == list->count) *array_push(list, a) = (source_rows){ .source = row->source, .gpu = row->gpu };
+    list->items[i].rows++;
     return i;
 }
 
 static const char *sources_text(arena *a, const char *table, const source_list *list)
 {
     const char *text = arena_format(a, "%s.csv", table);
-    for (uint32_t i = 0; i < list->count; i++)
-        text = arena_format(a, "%s%s %s on %s, %u rows", text, i ? ";" : ":", list->names[i], list->gpus[i],
-                            list->rows[i]);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const source_rows *s = &list->items[i];
+        text = arena_format(a, "%s%s %s on %s, %u rows", text, i ? ";" : ":", s->source, s->gpu, s->rows);
+    }
     return text;
 }
 
@@ -149,7 +147,7 @@ static void fit_format(fitting *f, const gpu_def *gpu, dtype format, fitted_set 
         *array_push(&rows, f->a) = (fit_row){
             .shape = kernel_model_shape(row, format, operand_bytes[format]),
             .time_s = row->time_s,
-            .source = source_index(&sources, row),
+            .source = count_row(f->a, &sources, row),
         };
     }
     if (rows.count < 4 * FIT_PARAMETERS) return;
@@ -179,7 +177,7 @@ static void fit_programs(fitting *f, const gpu_def *gpu, fitted_set *set)
                                          ? fits(f, set, row)
                                          : NULL;
             if (!where || where->program != program) continue;
-            *array_push(&rows, f->a) = (attention_row){ row, program, source_index(&sources, row) };
+            *array_push(&rows, f->a) = (attention_row){ row, program, count_row(f->a, &sources, row) };
         }
         fit_attention(f->a, &rows, gpu->peak_flops[DTYPE_BF16], gpu->multiprocessors, &tables);
         for (uint32_t i = 0; i < tables.count; i++)
