@@ -8,6 +8,6 @@
 // In a scenario, puts these keys in the place of "hf: FILE" of its model; keys written beside it win. The file is named
 // relative to the one that names it. True as well where there is no such key.
 bool hf_config_inline(arena *a, document *doc, sim_error *error);
-// The keys alone, as a mapping in the arena whose texts are the document's. Refused at their place: architectures and fields that
-// are unknown or say what is not modelled, fields that contradict each other, and those that are missing.
+// The keys alone, as a mapping in the arena whose texts are the document's. Refused at their place: architectures and fields
+// that are unknown or say what is not modelled, fields that contradict each other, and those that are missing.
 bool hf_config_read(arena *a, const document *config, doc_node **model, sim_error *error);
