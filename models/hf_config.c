@@ -103,6 +103,15 @@ static bool refuse_unknown_architecture(const config_reading *c, const doc_node 
     return words_hint(c->error, name->scalar, known, count, NAMES_SHOWN, "modelled");
 }
 
+// Also where "architectures" decides.
+static bool check_type(const config_reading *c, const doc_node *type)
+{
+    if (is_null(type) || (type->kind == DOC_SCALAR && type->quoted)) return true;
+    return sim_fail(c->error, SIM_EXIT_INPUT, &type->place,
+                    "model_type is the name of one family of models, not %s",
+                    type->kind == DOC_SCALAR ? shown(c, type) : document_kind_name(type->kind));
+}
+
 static bool choose_architecture(config_reading *c)
 {
     const doc_pair *list = document_find_pair(c->config, "architectures");
@@ -114,6 +123,7 @@ static bool choose_architecture(config_reading *c)
                  "neither \"architectures\" nor \"model_type\" says which model this is");
         return sim_hint(c->error, "a config.json of Hugging Face has one of them");
     }
+    if (type && !check_type(c, type->value)) return false;
     const doc_node *name = c->called->value;
     if (!by_type && name->kind == DOC_SEQUENCE && name->count == 1) name = name->items[0];
     if (name->kind != DOC_SCALAR || !name->quoted)

@@ -86,7 +86,7 @@ static const bind_row plan_binds[] = {
     BIND_END,
 };
 
-static const bind_row kernel_time_binds[] = {
+const bind_row kernel_time_binds[] = {
     BIND_TEXT(kernel_time, name, "name", BIND_REQUIRED,
               BIND_NOTE("of the kernel, as windtunnel show kernels tells it")),
     BIND_U64(kernel_time, batch, "batch", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),

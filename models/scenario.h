@@ -97,7 +97,7 @@ typedef struct scenario {
     const bind_row *rows; // that it was bound with: scenario_binds, or the same with cluster.nodes as a list
 } scenario;
 
-extern const bind_row scenario_binds[];
+extern const bind_row scenario_binds[], kernel_time_binds[]; // the latter: of one row of a kernel table
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error);
 // Would it load, but for what belongs together? Syntax, keys, units and ranges are checked; keys may be missing yet.

@@ -37,16 +37,19 @@ static doc_node *with_pair_below(arena *a, const doc_node *mapping, const char *
 }
 
 // What says of the whole file that it cannot be read stands where the file is named.
-static bool fail_at(const sim_place *where, sim_error *error)
+static bool fail_at(const table_file *table, const sim_place *where, sim_error *error)
 {
     const sim_error placeless = *error;
     if (*error->file) return false;
     sim_error_clear(error);
     sim_fail(error, placeless.exit_code, where, "%s", placeless.message);
-    return *placeless.hint && sim_hint(error, "%s", placeless.hint);
+    if (*placeless.hint) return sim_hint(error, "%s", placeless.hint);
+    return sim_hint(error, "paths are relative to the file that names them; %s: %s", table->key,
+                    table->example);
 }
 
-static bool read_list(arena *a, document *main, const doc_node *file, doc_node **out, sim_error *error)
+static bool read_list(arena *a, document *main, const table_file *table, const doc_node *file, doc_node **out,
+                      sim_error *error)
 {
     char directory[4096], path[4096];
     if (!os_directory_of(directory, sizeof directory, file->place.file) ||
@@ -55,10 +58,10 @@ static bool read_list(arena *a, document *main, const doc_node *file, doc_node *
     const size_t length = strlen(path);
     document doc = { 0 };
     if (length >= 4 && strcmp(path + length - 4, ".csv") == 0) {
-        csv_reader *r = csv_open(a, path, &file->place, error);
-        if (!r || !csv_document(r, &doc, error)) return fail_at(&file->place, error);
+        csv_reader *r = csv_open(a, path, NULL, error);
+        if (!r || !csv_document(r, &doc, error)) return fail_at(table, &file->place, error);
     } else if (!document_load(a, path, &doc, error)) {
-        return fail_at(&file->place, error);
+        return fail_at(table, &file->place, error);
     }
     for (uint32_t i = 0; i < doc.included.count; i++)
         *array_push(&main->included, a) = doc.included.items[i];
@@ -93,7 +96,7 @@ bool table_file_inline(arena *a, document *doc, const table_file *table, sim_err
         return sim_hint(error, "leave one of them out");
     }
     doc_node *list;
-    if (!read_list(a, doc, file, &list, error)) return false;
+    if (!read_list(a, doc, table, file, &list, error)) return false;
     doc->root = with_pair_below(a, doc->root, table->mapping, table, list);
     return true;
 }

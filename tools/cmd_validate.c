@@ -127,7 +127,8 @@ static int run(const command_call *call)
     const char *word = command_one_word(call, &words, "the suite", &error);
     const suite *s = word ? find_suite(word, &error) : NULL;
     if (s && check_options(&o, s, &error) && answer(&o, s, &error)) return SIM_EXIT_OK;
-    return command_fail(call->arena, &error, o.request.json, NULL);
+    // A "no" is said of a suite that has been printed, also as JSON, of which there is one object.
+    return command_fail(call->arena, &error, o.request.json && error.exit_code != SIM_EXIT_NO, NULL);
 }
 
 const command command_validate = {
@@ -141,7 +142,9 @@ const command command_validate = {
         "  training   each measured training step beside the same step simulated; nothing is fitted to "
         "them. A row\n"
         "             that needs what is not modelled, or does not say what was run, is unknown, with "
-        "the reason\n",
+        "the reason\n"
+        "  A value that no measurement can have refuses the table (2). Where no row at all is scored the "
+        "exit code is 1.\n",
     .examples =
         "  windtunnel validate kernels\n"
         "  windtunnel validate kernels --rows --json\n"

@@ -25,5 +25,7 @@ typedef struct validate_columns { // what a suite may tell of its rows beside th
 void validate_print(arena *a, const compared_row_array *rows, bool each, const validate_columns *columns,
                     FILE *out);
 void validate_print_json(arena *a, const char *suite, const compared_row_array *rows, FILE *out);
+// Of what has been told: is any row scored? If not, the answer is no (exit code 1), with the first reason.
+bool validate_scored(const compared_row_array *rows, sim_error *error);
 // The folder of measurements: given, or the usual one.
 const char *validate_measured(arena *a, const char *given, sim_error *error);

@@ -50,9 +50,9 @@ static bool explain(const validate_request *q, const training_suite *suite, uint
     return true;
 }
 
-static bool refuse(const training_case *c, sim_error *error)
+static bool refuse(const training_case *c, const char *reason, sim_error *error)
 {
-    return sim_fail(error, SIM_EXIT_NO, &c->row->place, "unknown: %s", c->unknown);
+    return sim_fail(error, SIM_EXIT_NO, &c->row->place, "unknown: %s", reason);
 }
 
 bool validate_explain(const validate_request *q, sim_error *error)
@@ -62,9 +62,16 @@ bool validate_explain(const validate_request *q, sim_error *error)
     if (!training_suite_open(q->arena, &q->training, &suite, error) ||
         !training_suite_choose(&suite, &q->training.choice, error))
         return false;
-    if (suite.cases[0].unknown) return refuse(&suite.cases[0], error);
+    if (suite.cases[0].unknown) return refuse(&suite.cases[0], suite.cases[0].unknown, error);
     const run_options wanted = training_suite_run(&suite, &q->training, 0, 0);
-    const bool good = run_execute(&wanted, &r, error) && explain(q, &suite, 0, &r, error);
+    sim_error refusal = { 0 };
+    const bool ran = run_execute(&wanted, &r, &refusal);
+    const char *why = training_suite_refusal(&suite, 0, &r, &refusal);
+    if (refusal.exit_code == SIM_EXIT_BUG || refusal.exit_code == SIM_EXIT_INTERRUPTED)
+        *error = refusal;
+    else if (why)
+        refuse(&suite.cases[0], why, error);
+    const bool good = ran && !why && explain(q, &suite, 0, &r, error);
     run_free(&r);
     return good;
 }

@@ -41,10 +41,10 @@ bool validate_kernels(const validate_request *q, sim_error *error)
     if (!options.measured || !kernel_suite_build(q->arena, &options, &suite, error)) return false;
     if (q->json) {
         validate_print_json(q->arena, "kernels", &suite.rows, stdout);
-        return true;
+        return validate_scored(&suite.rows, error);
     }
     validate_print(q->arena, &suite.rows, q->rows, &(validate_columns){ 0 }, stdout);
     for (int aim = 0; aim < AIMS; aim++)
         print_aim(q->arena, &suite, (kernel_aim)aim);
-    return true;
+    return validate_scored(&suite.rows, error);
 }

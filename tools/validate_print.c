@@ -120,6 +120,18 @@ void validate_print(arena *a, const compared_row_array *rows, bool each, const v
     print_reasons(a, rows, out);
 }
 
+bool validate_scored(const compared_row_array *rows, sim_error *error)
+{
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (!rows->items[i].unknown_reason) return true;
+    if (rows->count == 0)
+        return sim_fail(error, SIM_EXIT_NO, NULL, "the table has no rows, so nothing is scored");
+    const compared_row *first = &rows->items[0];
+    return sim_fail(error, SIM_EXIT_NO, NULL, "none of %u row%s is scored", rows->count,
+                    rows->count == 1 ? "" : "s") ||
+           sim_hint(error, "%s: %s", first->id, first->unknown_reason);
+}
+
 // ---- for machines
 
 void validate_print_json(arena *a, const char *suite, const compared_row_array *rows, FILE *out)

@@ -34,5 +34,5 @@ bool validate_training(const validate_request *q, sim_error *error)
     else if (!q->quiet)
         validate_print(q->arena, &rows, true,
                        &(validate_columns){ .constant = true, .memory_ratios = ratios }, stdout);
-    return true;
+    return validate_scored(&rows, error);
 }

@@ -8,6 +8,11 @@
 
 const char *const kernel_table_words[] = { "gemm", "attention", "elementwise", NULL };
 
+// Beyond them there is nothing to be measured.
+#define COUNT_MOST 1e8
+#define TIME_MOST_S 1e4
+#define BYTES_MOST 1e15
+
 enum { NEEDED_MAX = 11 };
 // What each table must have.
 static const char *const needed[MEASURED_TABLES][NEEDED_MAX] = {
@@ -41,7 +46,7 @@ static const char *lacking(arena *a, const csv_reader *csv, kernel_table_kind ta
     return list;
 }
 
-static bool find_table(reading *r, const char *path, sim_error *error)
+static bool find_table(reading *r, sim_error *error)
 {
     uint32_t least = UINT32_MAX;
     const char *missing = "";
@@ -55,7 +60,7 @@ static bool find_table(reading *r, const char *path, sim_error *error)
     }
     if (least == 0) return true;
     sim_fail(error, SIM_EXIT_INPUT, &csv_column(r->csv, 0)->place,
-             "%s has not the columns of a table of measured kernels", path);
+             "these are not the columns of gemm.csv, attention.csv or elementwise.csv of measured kernels");
     return sim_hint(error, "nearest is %s.csv, of which it lacks %s", kernel_table_words[r->table], missing);
 }
 
@@ -87,8 +92,9 @@ static bool count(reading *r, const char *name, uint64_t *out)
 {
     double value;
     if (!number(r, name, &value)) return false;
-    if (!(value >= 1.0 && value <= 1e12 && value == floor(value))) {
-        r->out->unknown = arena_format(r->a, "%s %s is no count", name, field(r, name));
+    if (!(value >= 1.0 && value <= COUNT_MOST && value == floor(value))) {
+        r->out->unknown = arena_format(r->a, "%s %s is no whole number from 1 to %.0f", name, field(r, name),
+                                       COUNT_MOST);
         return false;
     }
     *out = (uint64_t)value;
@@ -99,11 +105,13 @@ static bool time_of(reading *r, const char *name, double unit_s)
 {
     double value;
     if (!number(r, name, &value)) return false;
-    if (value > 0.0) {
+    if (value > 0.0 && value * unit_s <= TIME_MOST_S) {
         r->out->time_s = value * unit_s;
         return true;
     }
-    r->out->unknown = arena_format(r->a, "%s is not above zero", name);
+    r->out->unknown = value > 0.0
+                          ? arena_format(r->a, "%s %s is longer than any kernel", name, field(r, name))
+                          : arena_format(r->a, "%s is not above zero", name);
     return false;
 }
 
@@ -112,6 +120,23 @@ static bool unknown(reading *r, const char *why)
     r->out->unknown = why;
     return false;
 }
+
+// Of a column that may be empty.
+static bool one_of(reading *r, const char *name, const char *const *words)
+{
+    char shown[WORDS_SHOWN_SIZE], listed[80];
+    uint32_t count = 0;
+    const char *text = field(r, name);
+    for (; words[count]; count++)
+        if (strcmp(words[count], text) == 0) return true;
+    if (!*text) return true;
+    r->out->unknown = arena_format(r->a, "%s \"%s\" is none of %s", name, words_show(shown, text),
+                                   words_list(listed, sizeof listed, words, count, count));
+    return false;
+}
+
+static const char *const accumulates_words[] = { "0", "1", NULL };
+static const char *const result_words[] = { "fp16", "bf16", "fp32", NULL };
 
 // ---- rows of each table
 
@@ -130,6 +155,7 @@ static bool read_gemm(reading *r)
     if (starts(out->what, "best-of-kernels"))
         return unknown(r, "a choice over many kernels, not a library's");
     if (*field(r, "groups") && !count(r, "groups", &groups)) return false;
+    if (!one_of(r, "accumulate", accumulates_words) || !one_of(r, "out_dtype", result_words)) return false;
     const bool accumulates = strcmp(field(r, "accumulate"), "1") == 0;
     const bool fp32 = strcmp(field(r, "out_dtype"), "fp32") == 0;
     out->batch = groups;
@@ -157,7 +183,7 @@ static bool read_attention(reading *r)
     if (!count(r, "batch", &batch) || !count(r, "heads", &heads) || !count(r, "seqlen", &out->m) ||
         !count(r, "head_dim", &out->k) || !time_of(r, "time_ms", 1e-3))
         return false;
-    out->batch = batch * heads;
+    out->batch = batch * heads; // no more than a square of the greatest count
     out->n = out->m;
     out->value_size = out->k;
     return !*field(r, "head_dim_v") || count(r, "head_dim_v", &out->value_size);
@@ -169,6 +195,7 @@ static bool read_elementwise(reading *r)
     const char *pass = field(r, "pass");
     out->what = *pass ? arena_format(r->a, "%s %s", field(r, "op"), pass) : arena_text(r->a, field(r, "op"));
     if (!number(r, "bytes", &out->bytes)) return false;
+    if (out->bytes > BYTES_MOST) return unknown(r, "it moves more bytes than any kernel");
     return out->bytes > 0.0 ? time_of(r, "time_us", 1e-6) : unknown(r, "it moves no bytes");
 }
 
@@ -217,8 +244,14 @@ static void read_row(reading *r)
 
 bool kernel_rows_read(arena *a, const char *path, measured_kernel_array *out, sim_error *error)
 {
-    reading r = { .a = a, .csv = csv_open(a, path, NULL, error) };
-    if (!r.csv || !find_table(&r, path, error)) return false;
+    csv_reader *csv = csv_open(a, path, NULL, error);
+    return csv && kernel_rows_take(a, csv, out, error);
+}
+
+bool kernel_rows_take(arena *a, csv_reader *csv, measured_kernel_array *out, sim_error *error)
+{
+    reading r = { .a = a, .csv = csv };
+    if (!find_table(&r, error)) return false;
     while ((r.row = csv_next(r.csv, error)) != NULL) {
         r.out = array_push(out, a);
         read_row(&r);

@@ -6,7 +6,7 @@
 // torch cuBLAS". A row whose numbers cannot be read, or whose kernel no model here describes, is kept with the reason.
 #pragma once
 #include "sim/array.h"
-#include "sim/error.h"
+#include "sim/csv.h"
 #include <stdbool.h>
 
 typedef enum kernel_table_kind {
@@ -37,6 +37,7 @@ ARRAY_OF(measured_kernel, measured_kernel_array);
 
 // Appends the rows of a table. Refused: files that are no CSV, and tables without the columns of any of the three.
 bool kernel_rows_read(arena *a, const char *path, measured_kernel_array *out, sim_error *error);
+bool kernel_rows_take(arena *a, csv_reader *csv, measured_kernel_array *out, sim_error *error); // the same
 // FLOP that a measured product or attention is counted with (not of elementwise kernels); b, m, n, k and k', the head size of
 // V, are those above:
 //     product      2 b m n k

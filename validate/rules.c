@@ -103,6 +103,9 @@ static bool read_choices(arena *a, const doc_node *node, rule *r, sim_error *err
         rule_choice *choice = array_push(&r->choices, a);
         choice->path = node->pairs[i].key;
         if (!read_texts(a, node->pairs[i].value, &choice->values, error)) return false;
+        if (choice->values.count == 0)
+            return sim_fail(error, SIM_EXIT_INPUT, &node->pairs[i].value->place,
+                            "a choice of no value at all; leave \"%s\" out", choice->path);
     }
     return true;
 }
@@ -158,10 +161,14 @@ static bool read_rule(arena *a, const doc_node *node, rule *r, sim_error *error)
 bool rules_read(arena *a, const char *path, rule_array *out, sim_error *error)
 {
     document doc;
-    if (!document_load(a, path, &doc, error) || !is_kind(doc.root, DOC_SEQUENCE, "a file of rules", error))
-        return false;
-    for (uint32_t i = 0; i < doc.root->count; i++)
-        if (!read_rule(a, doc.root->items[i], array_push(out, a), error)) return false;
+    return document_load(a, path, &doc, error) && rules_take(a, &doc, out, error);
+}
+
+bool rules_take(arena *a, const document *doc, rule_array *out, sim_error *error)
+{
+    if (!is_kind(doc->root, DOC_SEQUENCE, "a file of rules", error)) return false;
+    for (uint32_t i = 0; i < doc->root->count; i++)
+        if (!read_rule(a, doc->root->items[i], array_push(out, a), error)) return false;
     return true;
 }
 

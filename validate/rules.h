@@ -53,6 +53,7 @@ extern const char *const flop_counting_words[]; // "megatron-hardware", ..., NUL
 // Appends the rules of a file. Refused at their place: keys, columns, grades and conventions that are unknown, and rules
 // without evidence.
 bool rules_read(arena *a, const char *path, rule_array *out, sim_error *error);
+bool rules_take(arena *a, const document *doc, rule_array *out, sim_error *error); // of a file that was read
 bool rule_holds(const rule *r, const training_row *row);
 // "*" stands for any text, also none.
 bool rule_matches(const char *pattern, const char *text);

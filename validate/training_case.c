@@ -2,9 +2,12 @@
 #include "validate/training_case.h"
 #include "sim/check.h"
 #include "sim/words.h"
+#include "validate/training_field.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { VARIANTS_MOST = 100 };
 
 typedef struct builder {
     arena *a;
@@ -67,6 +70,20 @@ static const plain_column plain_columns[] = {
     { COLUMN_DTYPE, "training.precision", false },
 };
 
+// As YAML reads it back.
+static const char *quoted(arena *a, const char *text)
+{
+    char *out = arena_array(a, char, 2 * strlen(text) + 3), *at = out;
+    *at++ = '\'';
+    for (; *text; text++) {
+        if (*text == '\'') *at++ = '\'';
+        *at++ = *text == '\n' || *text == '\r' ? ' ' : *text;
+    }
+    *at++ = '\'';
+    *at = '\0';
+    return out;
+}
+
 static void take_columns(builder *b)
 {
     for (size_t i = 0; i < ARRAY_COUNT(plain_columns); i++) {
@@ -75,13 +92,13 @@ static void take_columns(builder *b)
         if (*text) set(b, p->path, text);
     }
     const char *model = field(b, COLUMN_MODEL), *recompute = field(b, COLUMN_RECOMPUTE);
-    if (*model) set(b, "model.name", arena_format(b->a, "\"%s\"", model));
+    if (*model) set(b, "model.name", quoted(b->a, model));
     set_number(b, "model.ffn",
                *field(b, COLUMN_FFN) ? training_row_number(b->c->row, COLUMN_FFN)
                                      : 4.0 * training_row_number(b->c->row, COLUMN_HIDDEN));
     if (*recompute) set(b, "plan.recompute", recompute);
     if (strcmp(field(b, COLUMN_SP), "1") == 0) set(b, "plan.sequence_parallel", "true");
-    if (strcmp(field(b, COLUMN_ZERO_STAGE), "1") == 0) set(b, "plan.sharding", "zero-1");
+    if (training_zero_stage(b->c->row) == 1) set(b, "plan.sharding", "zero-1");
 }
 
 static double or_one(double value)
@@ -103,7 +120,8 @@ static void take_stages(builder *b)
 static double nodes_of(const training_row *row)
 {
     const double per_node = training_row_number(row, COLUMN_GPUS_PER_NODE);
-    return ceil(training_row_number(row, COLUMN_GPUS) / (per_node >= 1.0 ? per_node : 8.0));
+    return ceil(training_row_number(row, COLUMN_GPUS) /
+                (per_node >= 1.0 ? per_node : TRAINING_GPUS_PER_NODE));
 }
 
 // ---- what the rules say
@@ -126,8 +144,15 @@ static void take_rule(builder *b, const rule *r)
     if (r->unknown) give_up(b, r->unknown);
 }
 
+static void add_once(arena *a, text_list *list, const char *text)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], text) == 0) return;
+    *array_push(list, a) = text;
+}
+
 // The GPUs that any rule knows, without patterns.
-static const char *nearest_gpu(builder *b, const char *name)
+static text_list known_gpus(builder *b)
 {
     text_list known = { 0 };
     for (uint32_t i = 0; i < b->rules->count; i++) {
@@ -136,10 +161,40 @@ static const char *nearest_gpu(builder *b, const char *name)
             if (where->items[k].column != COLUMN_GPU) continue;
             for (uint32_t n = 0; n < where->items[k].any.count; n++)
                 if (!strchr(where->items[k].any.items[n], '*'))
-                    *array_push(&known, b->a) = where->items[k].any.items[n];
+                    add_once(b->a, &known, where->items[k].any.items[n]);
         }
     }
-    return words_nearest(name, known.items, known.count);
+    return known;
+}
+
+// The nearest by spelling, else the first that begins most alike, with three letters or more: "A100-81GB" is "A100-80GB-SXM".
+static const char *nearest_gpu(const text_list *known, const char *name)
+{
+    const char *nearest = words_nearest(name, known->items, known->count);
+    size_t most = 2;
+    for (uint32_t i = 0; i < known->count && !nearest; i++) {
+        size_t alike = 0;
+        while (name[alike] && name[alike] == known->items[i][alike])
+            alike++;
+        if (alike <= most) continue;
+        most = alike;
+        nearest = known->items[i];
+    }
+    return nearest;
+}
+
+static const char *why_no_gpu(builder *b)
+{
+    char shown[WORDS_SHOWN_SIZE], listed[400];
+    const text_list known = known_gpus(b);
+    const char *gpu = field(b, COLUMN_GPU), *nearest = nearest_gpu(&known, gpu);
+    words_show(shown, gpu);
+    if (!*gpu) return "gpu is not published";
+    if (nearest)
+        return arena_format(b->a, "column gpu: no catalogue GPU is called \"%s\"; nearest is \"%s\"", shown,
+                            nearest);
+    words_list(listed, sizeof listed, known.items, known.count, 20);
+    return arena_format(b->a, "column gpu: no catalogue GPU is called \"%s\"; there are %s", shown, listed);
 }
 
 static void check_what_is_known(builder *b)
@@ -159,10 +214,7 @@ static void check_what_is_known(builder *b)
             give_up(b, arena_format(b->a, "%s is not published", called[i]));
     }
     if (training_case_value(b->c, "cluster.node") || training_case_value(b->c, "cluster.base")) return;
-    const char *gpu = field(b, COLUMN_GPU), *nearest = nearest_gpu(b, gpu);
-    give_up(b, nearest
-                   ? arena_format(b->a, "the GPU \"%s\" is not known; the nearest is \"%s\"", gpu, nearest)
-                   : arena_format(b->a, "the GPU \"%s\" is not known", gpu));
+    give_up(b, why_no_gpu(b));
 }
 
 // ---- what was measured
@@ -239,13 +291,18 @@ training_case training_case_of(arena *a, const training_row *row, const rule_arr
     builder b = { .a = a, .rules = rules, .c = &c, .convention = -1 };
     take_columns(&b);
     take_stages(&b);
+    c.unknown = training_layout_refusal(a, row);
     set_number(&b, "cluster.nodes", nodes_of(row));
     for (uint32_t i = 0; i < rules->count; i++)
         if (rule_holds(&rules->items[i], row)) take_rule(&b, &rules->items[i]);
     check_what_is_known(&b);
+    if (training_case_variants(&c) > VARIANTS_MOST)
+        give_up(&b, arena_format(a, "what is not published makes more than %d scenarios", VARIANTS_MOST));
     c.measured_s = measured_s(&b);
     c.constant_s = constant_s(&b);
     if (!(c.measured_s > 0.0)) give_up(&b, "no time of a step follows from what is published");
+    if (c.measured_s > TRAINING_STEP_MOST_S)
+        give_up(&b, arena_format(a, "its rate makes a step of %.4g s", c.measured_s));
     return c;
 }
 
@@ -257,8 +314,8 @@ const char *training_case_value(const training_case *c, const char *path)
 uint32_t training_case_variants(const training_case *c)
 {
     uint32_t variants = 1;
-    for (uint32_t i = 0; i < c->choices.count; i++)
-        variants *= c->choices.items[i].values.count;
+    for (uint32_t i = 0; i < c->choices.count && variants <= VARIANTS_MOST; i++)
+        variants *= c->choices.items[i].values.count; // of files of few megabytes: no overflow
     return variants;
 }
 
@@ -276,6 +333,45 @@ text_list training_case_sets(const training_case *c, uint32_t variant, arena *a)
     const char *chunks = last_value(&sets, "plan.virtual_stages");
     if (chunks && strcmp(chunks, "1") != 0) *array_push(&sets, a) = "plan.schedule=interleaved-1f1b";
     return sets;
+}
+
+// Keys that columns become, behind which the message stands for the column.
+static const char *column_of_key(const char *text, size_t *length)
+{
+    static const plain_column others[] = {
+        { COLUMN_FFN, "model.ffn", false },
+        { COLUMN_RECOMPUTE, "plan.recompute", false },
+        { COLUMN_SP, "plan.sequence_parallel", false },
+        { COLUMN_SHARDING, "plan.sharding", false },
+        { COLUMN_VPP, "plan.virtual_stages", false },
+        { COLUMN_GPUS, "cluster.nodes", false },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(plain_columns) + ARRAY_COUNT(others); i++) {
+        const plain_column *p = i < ARRAY_COUNT(plain_columns) ? &plain_columns[i]
+                                                               : &others[i - ARRAY_COUNT(plain_columns)];
+        *length = strlen(p->path);
+        if (strncmp(text, p->path, *length) == 0) return training_column_words[p->column];
+    }
+    return NULL;
+}
+
+const char *training_case_in_columns(const char *message, arena *a)
+{
+    char *out = arena_array(a, char, strlen(message) + 1),
+         *at = out; // every column's name is shorter than its key
+    while (*message) {
+        size_t length;
+        const char *column = column_of_key(message, &length);
+        if (!column) {
+            *at++ = *message++;
+            continue;
+        }
+        memcpy(at, column, strlen(column));
+        at += strlen(column);
+        message += length;
+    }
+    *at = '\0';
+    return out;
 }
 
 const char *training_case_describe_choices(const training_case *c, arena *a)

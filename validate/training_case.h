@@ -4,6 +4,8 @@
 #pragma once
 #include "validate/rules.h"
 
+#define TRAINING_GPUS_PER_NODE 8.0 // where none is published
+
 typedef struct training_case {
     const training_row *row;
     text_list sets;            // "path=value", in order
@@ -20,5 +22,7 @@ const char *training_case_value(const training_case *c, const char *path);
 // How many scenarios it is, and the keys of one of them.
 uint32_t training_case_variants(const training_case *c);
 text_list training_case_sets(const training_case *c, uint32_t variant, arena *a);
+// A refusal of the scenario in words of the table: "plan.tensor" becomes "tp".
+const char *training_case_in_columns(const char *message, arena *a);
 // "training.micro_batch 1 to 4, ...": what is not published.
 const char *training_case_describe_choices(const training_case *c, arena *a);

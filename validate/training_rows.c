@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/training_rows.h"
 #include "sim/check.h"
-#include "sim/csv.h"
 #include "sim/map.h"
 #include "sim/units.h"
 #include "sim/words.h"
+#include "validate/training_field.h"
 #include <math.h>
 #include <string.h>
 
@@ -58,29 +58,6 @@ static const training_column required[] = { COLUMN_ID,     COLUMN_SOURCE,      C
                                             COLUMN_PP,     COLUMN_MICRO_BATCH, COLUMN_GLOBAL_BATCH_SEQS };
 static const training_column speeds[] = { COLUMN_STEP_TIME_S, COLUMN_TOKENS_PER_S_PER_GPU,
                                           COLUMN_TFLOPS_PER_GPU };
-static const training_column numbers[] = { COLUMN_PARAMS_B,
-                                           COLUMN_LAYERS,
-                                           COLUMN_HIDDEN,
-                                           COLUMN_HEADS,
-                                           COLUMN_KV_HEADS,
-                                           COLUMN_FFN,
-                                           COLUMN_VOCAB,
-                                           COLUMN_SEQ_LEN,
-                                           COLUMN_EXPERTS,
-                                           COLUMN_GPUS,
-                                           COLUMN_GPUS_PER_NODE,
-                                           COLUMN_TP,
-                                           COLUMN_PP,
-                                           COLUMN_VPP,
-                                           COLUMN_CP,
-                                           COLUMN_EP,
-                                           COLUMN_DP,
-                                           COLUMN_MICRO_BATCH,
-                                           COLUMN_GLOBAL_BATCH_SEQS,
-                                           COLUMN_STEP_TIME_S,
-                                           COLUMN_TOKENS_PER_S_PER_GPU,
-                                           COLUMN_TFLOPS_PER_GPU };
-
 enum { NO_COLUMN = -1 };
 
 typedef struct table {
@@ -126,16 +103,16 @@ static bool check_columns(const table *t, sim_error *error)
     return sim_hint(error, "one of step_time_s, tokens_per_s_per_gpu, tflops_per_gpu");
 }
 
-static bool check_numbers(const table *t, const csv_field *fields, sim_error *error)
+static bool read_fields(arena *a, const table *t, const csv_field *fields, training_row *row,
+                        sim_error *error)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
-        const int place = t->place_of[numbers[i]];
-        double value;
-        if (place == NO_COLUMN || !*fields[place].text) continue;
-        if (!units_parse(UNIT_NONE, fields[place].text, &value, &fields[place].place, error)) return false;
-        if (!(value >= 0.0))
-            return sim_fail(error, SIM_EXIT_INPUT, &fields[place].place, "%s cannot be negative",
-                            training_column_words[numbers[i]]);
+    row->place = fields[0].place;
+    for (int c = 0; c < TRAINING_COLUMNS; c++) {
+        const int place = t->place_of[c];
+        row->fields[c] = "";
+        if (place != NO_COLUMN &&
+            !training_field_read(a, (training_column)c, &fields[place], &row->fields[c], error))
+            return false;
     }
     return true;
 }
@@ -147,11 +124,8 @@ static bool read_rows(arena *a, table *t, training_row_array *out, sim_error *er
     const csv_field *fields;
     text_map *ids = text_map_create(a);
     while ((fields = csv_next(t->csv, error)) != NULL) {
-        if (!check_numbers(t, fields, error)) return false;
         training_row *row = array_push(out, a);
-        row->place = fields[0].place;
-        for (int c = 0; c < TRAINING_COLUMNS; c++)
-            row->fields[c] = t->place_of[c] == NO_COLUMN ? "" : fields[t->place_of[c]].text;
+        if (!read_fields(a, t, fields, row, error)) return false;
         const char *id = row->fields[COLUMN_ID];
         const sim_place *where = &fields[t->place_of[COLUMN_ID]].place;
         if (!*id) return sim_fail(error, SIM_EXIT_INPUT, where, "a row without an id");
@@ -165,8 +139,14 @@ static bool read_rows(arena *a, table *t, training_row_array *out, sim_error *er
 
 bool training_rows_read(arena *a, const char *path, training_row_array *out, sim_error *error)
 {
-    table t = { .csv = csv_open(a, path, NULL, error) };
-    return t.csv && find_columns(&t, error) && check_columns(&t, error) && read_rows(a, &t, out, error);
+    csv_reader *csv = csv_open(a, path, NULL, error);
+    return csv && training_rows_take(a, csv, out, error);
+}
+
+bool training_rows_take(arena *a, csv_reader *csv, training_row_array *out, sim_error *error)
+{
+    table t = { .csv = csv };
+    return find_columns(&t, error) && check_columns(&t, error) && read_rows(a, &t, out, error);
 }
 
 double training_row_number(const training_row *row, training_column column)

@@ -3,7 +3,7 @@
 // (measured/README.md). Fields stay text; what they mean for a scenario is training_case.h.
 #pragma once
 #include "sim/array.h"
-#include "sim/error.h"
+#include "sim/csv.h"
 #include <stdbool.h>
 
 typedef enum training_column {
@@ -58,9 +58,11 @@ typedef struct training_row {
 } training_row;
 ARRAY_OF(training_row, training_row_array);
 
-// All rows of a table, in its order. Refused at their line: what is no CSV, columns that are required and missing (those that
-// say what was run, and one of the three that say how fast), unknown columns, an id that is empty or stands twice, a field
-// that must be a number and is none.
+// All rows of a table, in its order. Refused at their place: what is no CSV, columns that are required and missing (those that
+// say what was run, and one of the three that say how fast), unknown columns, an id that is empty or stands twice, a value
+// that no measurement can have (training_field.h).
 bool training_rows_read(arena *a, const char *path, training_row_array *out, sim_error *error);
+bool training_rows_take(arena *a, csv_reader *csv, training_row_array *out,
+                        sim_error *error); // of an open table
 // A number; NAN where the field is empty.
 double training_row_number(const training_row *row, training_column column);

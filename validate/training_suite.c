@@ -150,6 +150,29 @@ static void take_time(const run_result *r, bool first, played_case *out)
     if (first || ratio < out->memory_ratio) out->memory_ratio = ratio;
 }
 
+// The catalogue's nodes of this GPU are not the row's. Of one node only so many are taken as there are.
+static const char *why_other_nodes(arena *a, const training_row *row, const run_result *r)
+{
+    const char *told = row->fields[COLUMN_GPUS_PER_NODE];
+    const double taken = *told ? training_row_number(row, COLUMN_GPUS_PER_NODE) : TRAINING_GPUS_PER_NODE;
+    const double gpus = training_row_number(row, COLUMN_GPUS);
+    const uint32_t has = r->scenario ? r->scenario->cluster.node.gpus : 0;
+    if (!has || (uint32_t)taken == has || (gpus <= taken && gpus <= has)) return NULL;
+    return arena_format(a, "gpus_per_node %.0f%s, but the catalogue's nodes of \"%s\" have %u", taken,
+                        *told ? "" : " is taken where none is published", row->fields[COLUMN_GPU], has);
+}
+
+const char *training_suite_refusal(const training_suite *suite, uint32_t index, const run_result *r,
+                                   const sim_error *refusal)
+{
+    arena *a = suite->arena;
+    const char *other_nodes = why_other_nodes(a, suite->cases[index].row, r);
+    if (other_nodes || refusal->exit_code == SIM_EXIT_OK) return other_nodes;
+    const char *message = training_case_in_columns(refusal->message, a);
+    const char *hint = training_case_in_columns(refusal->hint, a);
+    return *hint ? arena_format(a, "%s; %s", message, hint) : message;
+}
+
 static bool play_case(void *owner, uint32_t piece, void *result, sim_error *error)
 {
     const player *p = owner;
@@ -167,14 +190,16 @@ static bool play_case(void *owner, uint32_t piece, void *result, sim_error *erro
         sim_error refusal = { 0 };
         run_result r;
         wanted.progress = not_interrupted;
-        if (run_execute(&wanted, &r, &refusal) && r.state == RUN_DONE) take_time(&r, played++ == 0, out);
+        const bool good = run_execute(&wanted, &r, &refusal) && r.state == RUN_DONE;
+        const char *why = training_suite_refusal(p->suite, index, &r, &refusal);
+        if (good && !why) take_time(&r, played++ == 0, out);
+        if (why) snprintf(out->reason, sizeof out->reason, "%.599s", why);
         run_free(&r);
         if (os_interrupted()) return sim_fail(error, SIM_EXIT_INTERRUPTED, NULL, "interrupted");
         if (refusal.exit_code == SIM_EXIT_BUG) {
             *error = refusal;
             return false;
         }
-        if (refusal.exit_code) snprintf(out->reason, sizeof out->reason, "%.599s", refusal.message);
     }
     out->status = played == 0 ? PLAYED_UNKNOWN : c->choices.count ? PLAYED_RANGE : PLAYED_SCORED;
     return true;

@@ -52,3 +52,6 @@ compared_row_array training_suite_compare(const training_suite *suite, const pla
 // The scenario of a case, for models/run.h. The texts live in the suite's arena.
 run_options training_suite_run(const training_suite *suite, const training_options *options, uint32_t index,
                                uint32_t variant);
+// Why a case that was run is not played, in words of the table, with what would be; NULL: it is.
+const char *training_suite_refusal(const training_suite *suite, uint32_t index, const run_result *r,
+                                   const sim_error *refusal);

@@ -69,7 +69,15 @@ static const struct unknown_case unknowns[] = {
     { "no number", GEMM "A100,fp16,many,8,8,1,1,x,gemm,y,,,\n", "m \"many\" is no number" },
     { "no time", GEMM "A100,fp16,8,8,8,1,,x,gemm,y,,,\n", "no value of time_us was published" },
     { "a time of zero", GEMM "A100,fp16,8,8,8,1,0,x,gemm,y,,,\n", "time_us is not above zero" },
-    { "a fraction", GEMM "A100,fp16,8.5,8,8,1,1,x,gemm,y,,,\n", "m 8.5 is no count" },
+    { "a fraction", GEMM "A100,fp16,8.5,8,8,1,1,x,gemm,y,,,\n",
+      "m 8.5 is no whole number from 1 to 100000000" },
+    { "many", GEMM "A100,fp16,1e9,8,8,1,1,x,gemm,y,,,\n", "m 1e9 is no whole number from 1 to 100000000" },
+    { "a time of ages", GEMM "A100,fp16,8,8,8,1,1e300,x,gemm,y,,,\n",
+      "time_us 1e300 is longer than any kernel" },
+    { "a format", GEMM "A100,fp16,8,8,8,1,1,x,gemm,y,,fp23,\n",
+      "out_dtype \"fp23\" is none of fp16, bf16, fp32" },
+    { "neither yes nor no", GEMM "A100,fp16,8,8,8,1,1,x,gemm,y,,,yes\n",
+      "accumulate \"yes\" is none of 0, 1" },
     { "grouped", GEMM "A100,fp16,8,8,8,1,1,x,grouped forward,y,,,\n",
       "grouped products are not modelled in this version" },
     { "tuned", GEMM "A100,fp16,8,8,8,1,1,x,best-of-kernels (tuned),y,,,\n",
@@ -80,6 +88,8 @@ static const struct unknown_case unknowns[] = {
     { "a window", ATTENTION "H100,FA,bf16,fwd,True,1,1,1,1,1,x,,128\n",
       "windows are not modelled in this version" },
     { "no bytes moved", ELEMENTWISE "H100,copy,,bf16,0,1,x,y\n", "it moves no bytes" },
+    { "bytes of a data centre", ELEMENTWISE "H100,copy,,bf16,1e300,1,x,y\n",
+      "it moves more bytes than any kernel" },
 };
 
 static void what_cannot_be_compared_says_why(void **state)
@@ -101,12 +111,14 @@ static void other_tables_are_refused(void **state)
     (void)state;
     static const char *const tables[][2] = {
         { "gpu,dtype,m,n,time_us,lib,kind\nx,y,1,1,1,z,gemm\n",
-          "rows.csv:1:1: error: rows.csv has not the columns of a table of measured kernels\n"
+          "rows.csv:1:1: error: these are not the columns of gemm.csv, attention.csv or elementwise.csv of "
+          "measured kernels\n"
           "    1 | gpu,dtype,m,n,time_us,lib,kind\n"
           "      | ^\n"
           "  hint: nearest is gemm.csv, of which it lacks k, provenance\n" },
         { "a,b\n1\n",
-          "rows.csv:1:1: error: rows.csv has not the columns of a table of measured kernels\n"
+          "rows.csv:1:1: error: these are not the columns of gemm.csv, attention.csv or elementwise.csv of "
+          "measured kernels\n"
           "    1 | a,b\n"
           "      | ^\n"
           "  hint: nearest is elementwise.csv, of which it lacks gpu, op, pass, dtype, bytes, time_us, "

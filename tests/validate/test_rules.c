@@ -88,6 +88,8 @@ static void mistakes_are_told_at_their_place(void **state)
         { "- evidence: e\n  convention: 8p\n", "there is no convention \"8p\"", 2 },
         { "- evidence: e\n  set: [1]\n", "set is a mapping here, not a list", 2 },
         { "- evidence: e\n  choices: 1\n", "choices is a mapping here, not a single value", 2 },
+        { "- evidence: e\n  choices: { plan.tensor: [] }\n",
+          "a choice of no value at all; leave \"plan.tensor\" out", 2 },
         { "- where: 1\n", "the choice of rows is a mapping here, not a single value", 1 },
         { "- where: { source: { a: b } }\n", "this is a single value here, not a mapping", 1 },
         { "- set: { plan.tensor: 1 }\n", "a rule without evidence", 1 },

@@ -87,8 +87,14 @@ static void what_is_missing_makes_a_row_unknown(void **state)
         { "r1,S,10,1024,16,2048,50000,A100,8,1,1,1,2,,,0.2,1,,\n", "the global batch is not published" },
         { "r1,S,10,1024,16,2048,,A100,8,1,1,1,2,64,,0.2,1,,\n", "the vocabulary is not published" },
         { "r1,S,10,1024,16,2048,50000,A10O,8,1,1,1,2,64,,0.2,1,,\n",
-          "the GPU \"A10O\" is not known; the nearest is \"A100\"" },
-        { "r1,S,10,1024,16,2048,50000,Z,8,1,1,1,2,64,,0.2,1,,\n", "the GPU \"Z\" is not known" },
+          "column gpu: no catalogue GPU is called \"A10O\"; nearest is \"A100\"" },
+        { "r1,S,10,1024,16,2048,50000,Z,8,1,1,1,2,64,,0.2,1,,\n",
+          "column gpu: no catalogue GPU is called \"Z\"; there are A100" },
+        { "r1,S,10,1024,16,2048,50000,A10-24GB-PCIe,8,1,1,1,2,64,,0.2,1,,\n", // begins alike
+          "column gpu: no catalogue GPU is called \"A10-24GB-PCIe\"; nearest is \"A100\"" },
+        { "r1,S,10,1024,16,2048,50000,,8,1,1,1,2,64,,0.2,1,,\n", "gpu is not published" },
+        { "r1,S,10,1024,16,2048,50000,A100,8,1,1,1,2,64,,0.2,,1e-6,\n", // 64 x 2048 / 8e-6
+          "its rate makes a step of 1.638e+10 s" },
         { "r1,S,10,1024,16,2048,50000,A100,8,1,1,1,2,64,,0.2,,,\n",
           "no time of a step follows from what is published" },
         { "r1,L,10,1024,16,2048,50000,A100,8,1,1,1,2,64,,0.2,1,,\n", "that is too much" },
@@ -146,8 +152,9 @@ static void tables_are_refused_at_their_line(void **state)
         { HEADER "r,S,10,1024,16,2048,50000,A100,8,1,1,1,2,64,,0.2,1,,\nr,S,10,1024,16,2048,50000,A100,8,1,1,"
                  "1,2,64,,0.2,1,,\n",
           "the id \"r\" stands twice, first in line 2", "", 3 },
-        { HEADER "r,S,10,1024,16,2048,50000,A100,-8,1,1,1,2,64,,0.2,1,,\n", "gpus cannot be negative", "",
-          2 },
+        { HEADER "r,S,10,1024,16,2048,50000,A100,-8,1,1,1,2,64,,0.2,1,,\n",
+          "gpus cannot be \"-8\": the least is 1",
+          "a whole number from 1 to 1000000, or nothing where it is not published", 2 },
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         arena *a = arena_create("test");
@@ -163,6 +170,33 @@ static void tables_are_refused_at_their_line(void **state)
     }
 }
 
+static void names_are_read_back(void **state)
+{
+    (void)state;
+    loaded_rows l = load(
+        "model," HEADER
+        "\"it's \"\"a\"\": {b} #\",r1,S,10,1024,16,2048,50000,A100,32,4,4,2,2,64,full,0.2,1.5,,\n",
+        node_rule);
+    const training_case c = training_case_of(l.a, &l.rows.items[0], &l.rules);
+    assert_string_equal(training_case_value(&c, "model.name"), "'it''s \"a\": {b} #'");
+    assert_string_equal(
+        training_case_in_columns("plan.gpus must be at most 3, and training.global_batch 2", l.a),
+        "gpus must be at most 3, and global_batch_seqs 2");
+    arena_destroy(l.a);
+}
+
+static void possibilities_are_limited(void **state)
+{
+    (void)state;
+    loaded_rows l = load(HEADER "r1,S,8,1024,16,2048,50000,A100,8,1,4,,,64,,0.2,1,,\n",
+                         "- evidence: e\n  set: { cluster.node: dgx-a100 }\n"
+                         "  choices: { a.a: [1, 2, 3, 4, 5], a.b: [1, 2, 3, 4, 5], a.c: [1, 2, 3, 4, 5],\n"
+                         "             training.micro_batch: [1] }\n");
+    const training_case c = training_case_of(l.a, &l.rows.items[0], &l.rules);
+    assert_string_equal(c.unknown, "what is not published makes more than 100 scenarios");
+    arena_destroy(l.a);
+}
+
 int main(void)
 {
 #define IN_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
@@ -172,6 +206,8 @@ int main(void)
         IN_SCRATCH(what_is_missing_makes_a_row_unknown),
         IN_SCRATCH(what_is_not_published_is_played_with_all_it_may_be),
         IN_SCRATCH(tables_are_refused_at_their_line),
+        IN_SCRATCH(names_are_read_back),
+        IN_SCRATCH(possibilities_are_limited),
     };
     return cmocka_run_group_tests_name("training_case", tests, NULL, NULL);
 }

@@ -58,8 +58,9 @@ static void rows_are_played(void **state)
     assert_true(played[2].least_s < played[2].greatest_s);
     assert_non_null(strstr(played[2].reason, "not published: training.micro_batch 1 to 4; "));
     assert_non_null(strstr(played[2].reason, ", measured above"));
-    assert_string_equal(played[3].reason, "tensor 3 does not divide the 16 attention heads of m");
-    assert_string_equal(played[4].reason, "the GPU \"SHIP\" is not known; the nearest is \"CHIP\"");
+    assert_string_equal(played[3].reason, "tp 3 does not divide heads 16; nearest is 2");
+    assert_string_equal(played[4].reason,
+                        "column gpu: no catalogue GPU is called \"SHIP\"; nearest is \"CHIP\"");
     const compared_row_array compared = training_suite_compare(&suite, played);
     assert_null(compared.items[0].unknown_reason);
     assert_near(compared.items[0].simulated, played[0].least_s, 0);
@@ -85,8 +86,8 @@ static void processes_change_nothing(void **state)
         assert_int_equal(fclose(out), 0);
     }
     assert_string_equal(text[0], text[1]);
-    assert_non_null(strstr(
-        text[0], "\ntorn,B,0.02,,,,,unknown,\"tensor 3 does not divide the 16 attention heads of m\"\n"));
+    assert_non_null(
+        strstr(text[0], "\ntorn,B,0.02,,,,,unknown,\"tp 3 does not divide heads 16; nearest is 2\"\n"));
     free(text[0]);
     free(text[1]);
     arena_destroy(a);
