@@ -4,6 +4,7 @@
 #include "sim/words.h"
 #include "validate/training_field.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,16 +71,24 @@ static const plain_column plain_columns[] = {
     { COLUMN_DTYPE, "training.precision", false },
 };
 
-// As YAML reads it back.
+// As YAML reads it back: what is neither plain ASCII nor a mark of its own is escaped. The text is UTF-8.
 static const char *quoted(arena *a, const char *text)
 {
-    char *out = arena_array(a, char, 2 * strlen(text) + 3), *at = out;
-    *at++ = '\'';
-    for (; *text; text++) {
-        if (*text == '\'') *at++ = '\'';
-        *at++ = *text == '\n' || *text == '\r' ? ' ' : *text;
+    enum { ESCAPE_SIZE = 11 }; // "\U0001F600" and its end
+    char *out = arena_array(a, char, ESCAPE_SIZE *strlen(text) + 3), *at = out;
+    *at++ = '"';
+    while (*text) {
+        const size_t bytes = words_character_length(text, strlen(text));
+        uint32_t code = (unsigned char)*text & (bytes > 1 ? 0x7FU >> bytes : 0x7FU);
+        for (size_t i = 1; i < bytes; i++)
+            code = code << 6 | ((unsigned char)text[i] & 0x3FU);
+        if (code < 0x20 || code > 0x7E || code == '"' || code == '\\')
+            at += snprintf(at, ESCAPE_SIZE, "\\U%08X", code);
+        else
+            *at++ = *text;
+        text += bytes ? bytes : 1;
     }
-    *at++ = '\'';
+    *at++ = '"';
     *at = '\0';
     return out;
 }

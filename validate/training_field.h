@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// validate/training_field.h: what the fields of a measured training step may hold. One rule parts two kinds of mistakes: a value
-// that no measurement can have (no number, a fraction of a GPU, below zero or zero where that cannot be, absurdly large, a word
-// that is none of the column's) refuses the table at its place; values that are fine one by one but cannot be together make
-// the row unknown, with the reason.
+// validate/training_field.h: what the fields of a measured training step may hold. One rule parts two kinds of mistakes: a
+// value that no measurement can have (no number, a fraction of a GPU, below zero or zero where that cannot be, absurdly large,
+// a word that is none of the column's) refuses the table at its place; values that are fine one by one but cannot be together
+// make the row unknown, with the reason.
 #pragma once
 #include "sim/csv.h"
 #include "validate/training_rows.h"

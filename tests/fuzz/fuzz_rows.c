@@ -27,7 +27,7 @@ static void check_sets(arena *a, const training_case *c, bool own_rules)
         if (!document_set(a, &doc, c->sets.items[i], &error)) SIM_ASSERT(own_rules);
     const doc_node *keys = document_find(doc.root, "model");
     const doc_node *name = keys ? document_find(keys, "name") : NULL;
-    if (!own_rules && *model && !strpbrk(model, "\r\n")) SIM_ASSERT(name && strcmp(name->scalar, model) == 0);
+    if (!own_rules && *model) SIM_ASSERT(name && strcmp(name->scalar, model) == 0);
 }
 
 static void check_case(arena *a, const training_row *row, const rule_array *rules, bool own_rules)

@@ -173,12 +173,13 @@ static void tables_are_refused_at_their_line(void **state)
 static void names_are_read_back(void **state)
 {
     (void)state;
-    loaded_rows l = load(
-        "model," HEADER
-        "\"it's \"\"a\"\": {b} #\",r1,S,10,1024,16,2048,50000,A100,32,4,4,2,2,64,full,0.2,1.5,,\n",
-        node_rule);
+    loaded_rows l = load("model," HEADER
+                         "\"it's \"\"a\"\": {b} "
+                         "#\x13\xE2\x82\xAC\",r1,S,10,1024,16,2048,50000,A100,32,4,4,2,2,64,full,0.2,1.5,,\n",
+                         node_rule);
     const training_case c = training_case_of(l.a, &l.rows.items[0], &l.rules);
-    assert_string_equal(training_case_value(&c, "model.name"), "'it''s \"a\": {b} #'");
+    assert_string_equal(training_case_value(&c, "model.name"),
+                        "\"it's \\U00000022a\\U00000022: {b} #\\U00000013\\U000020AC\"");
     assert_string_equal(
         training_case_in_columns("plan.gpus must be at most 3, and training.global_batch 2", l.a),
         "gpus must be at most 3, and global_batch_seqs 2");
