@@ -143,8 +143,9 @@ const command command_validate = {
         "them. A row\n"
         "             that needs what is not modelled, or does not say what was run, is unknown, with "
         "the reason\n"
-        "  A value that no measurement can have refuses the table (2). Where no row at all is scored the "
-        "exit code is 1.\n",
+        "  Where no row at all is scored the exit code is 1. A table of training steps with a value "
+        "that no\n"
+        "  measurement can have is refused, with 2.\n",
     .examples =
         "  windtunnel validate kernels\n"
         "  windtunnel validate kernels --rows --json\n"

@@ -127,9 +127,11 @@ bool validate_scored(const compared_row_array *rows, sim_error *error)
     if (rows->count == 0)
         return sim_fail(error, SIM_EXIT_NO, NULL, "the table has no rows, so nothing is scored");
     const compared_row *first = &rows->items[0];
-    return sim_fail(error, SIM_EXIT_NO, NULL, "none of %u row%s is scored", rows->count,
-                    rows->count == 1 ? "" : "s") ||
-           sim_hint(error, "%s: %s", first->id, first->unknown_reason);
+    if (rows->count == 1)
+        sim_fail(error, SIM_EXIT_NO, NULL, "the one row is not scored");
+    else
+        sim_fail(error, SIM_EXIT_NO, NULL, "none of %u rows is scored", rows->count);
+    return sim_hint(error, "%s: %s", first->id, first->unknown_reason);
 }
 
 // ---- for machines

@@ -173,8 +173,7 @@ static void tables_are_refused_at_their_line(void **state)
 static void names_are_read_back(void **state)
 {
     (void)state;
-    loaded_rows l = load("model," HEADER
-                         "\"it's \"\"a\"\": {b} "
+    loaded_rows l = load("model," HEADER "\"it's \"\"a\"\": {b} "
                          "#\x13\xE2\x82\xAC\",r1,S,10,1024,16,2048,50000,A100,32,4,4,2,2,64,full,0.2,1.5,,\n",
                          node_rule);
     const training_case c = training_case_of(l.a, &l.rows.items[0], &l.rules);
