@@ -52,8 +52,9 @@ static bool read_scenario(run_context *c, bool job_wanted)
     c->scenario = arena_new(a, scenario);
     if (!scenario_load(a, &c->catalogue, o->scenario_path, o->sets, o->set_count, c->scenario, c->error))
         return false;
+    if (!scenario_check(c->scenario, job_wanted, c->error)) return false;
     c->result->scenario = c->scenario;
-    return scenario_check(c->scenario, job_wanted, c->error);
+    return true;
 }
 
 static bool build_world(run_context *c)

@@ -150,23 +150,28 @@ static void take_time(const run_result *r, bool first, played_case *out)
     if (first || ratio < out->memory_ratio) out->memory_ratio = ratio;
 }
 
-// The catalogue's nodes of this GPU are not the row's. Of one node only so many are taken as there are.
-static const char *why_other_nodes(arena *a, const training_row *row, const run_result *r)
+// The catalogue's nodes of this GPU are not the row's. Of one node only so many are taken as there are. Where its nodes have
+// fewer, there are not as many GPUs as the plan takes.
+static const char *why_other_nodes(arena *a, const training_row *row, const run_result *r,
+                                   const sim_error *refusal)
 {
+    static const char taken_key[] = "plan.gpus=";
     const char *told = row->fields[COLUMN_GPUS_PER_NODE];
     const double taken = *told ? training_row_number(row, COLUMN_GPUS_PER_NODE) : TRAINING_GPUS_PER_NODE;
     const double gpus = training_row_number(row, COLUMN_GPUS);
     const uint32_t has = r->scenario ? r->scenario->cluster.node.gpus : 0;
-    if (!has || (uint32_t)taken == has || (gpus <= taken && gpus <= has)) return NULL;
-    return arena_format(a, "gpus_per_node %.0f%s, but the catalogue's nodes of \"%s\" have %u", taken,
-                        *told ? "" : " is taken where none is published", row->fields[COLUMN_GPU], has);
+    const bool fewer = !has && strncmp(refusal->line_text, taken_key, sizeof taken_key - 1) == 0;
+    if (!fewer && (!has || (uint32_t)taken == has || (gpus <= taken && gpus <= has))) return NULL;
+    return arena_format(a, "gpus_per_node %.0f%s, but the catalogue's nodes of \"%s\" have %s", taken,
+                        *told ? "" : " is taken where none is published", row->fields[COLUMN_GPU],
+                        fewer ? "fewer" : arena_format(a, "%u", has));
 }
 
 const char *training_suite_refusal(const training_suite *suite, uint32_t index, const run_result *r,
                                    const sim_error *refusal)
 {
     arena *a = suite->arena;
-    const char *other_nodes = why_other_nodes(a, suite->cases[index].row, r);
+    const char *other_nodes = why_other_nodes(a, suite->cases[index].row, r, refusal);
     if (other_nodes || refusal->exit_code == SIM_EXIT_OK) return other_nodes;
     const char *message = training_case_in_columns(refusal->message, a);
     const char *hint = training_case_in_columns(refusal->hint, a);

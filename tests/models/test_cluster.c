@@ -282,7 +282,10 @@ static const struct file_refusal file_refusals[] = {
     { "not there", NULL, NULL,
       "s.yaml:4:35: error: cannot read \"none.csv\": No such file or directory\n"
       "    4 |   fabric: { topology: file, file: none.csv }\n"
-      "      |                                   ^\n" },
+      "      |                                   ^\n"
+      "  hint: paths are relative to the file that names them; file: cables.csv, with the columns a, b, "
+      "rate, "
+      "delay\n" },
     { "a cable twice", "c.csv",
       "a,b,rate,delay\nnode0/nic0,leaf0,400 Gb/s,15 ns\n\"leaf0\",node0/nic0,400 Gb/s,15 ns\n",
       "c.csv:3:1: error: the cable between leaf0 and node0/nic0 is listed twice\n"
