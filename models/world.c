@@ -3,6 +3,7 @@
 #include "models/cluster_degraded.h"
 #include "models/cluster_fabric.h"
 #include "models/network/fluid_network.h"
+#include "models/world_beside.h"
 #include "models/world_clock.h"
 #include "sim/words.h"
 
@@ -86,8 +87,10 @@ static bool calls_are_multiples(const world *w, uint64_t multiple)
 static bool build_lanes(world *w, bool folded, sim_error *error)
 {
     w->folded = folded;
+    gpu_taken beside[BESIDE_GROUPS];
     lanes_build(w->arena, scenario_sizes(w->scenario), folded, w->health, &w->lanes);
-    return world_build_costs(w->arena, w->scenario, w->gpu, &w->stages, &w->lanes, &w->costs, error);
+    world_beside(w, beside);
+    return world_build_costs(w->arena, w->scenario, w->gpu, &w->stages, &w->lanes, beside, &w->costs, error);
 }
 
 // ---- programs

@@ -74,8 +74,10 @@ static double pass_s(const world *w, const worst *x, const chunk_costs *costs, c
     for (uint32_t i = 0; i < items->item_count; i++) {
         const pass_item *item = &items->items[i];
         if (item->kind == ITEM_WORK) {
-            sum_s += units_s_from_ps(costs->works[item->index].gpu_ps);
-            host_s = fmax(host_s, units_s_from_ps(costs->works[item->index].host_ps));
+            const work *done = &costs->works[item->index];
+            sum_s += units_s_from_ps(done->gpu_ps);
+            if (x) sum_s += units_s_from_ps(done->slowed_ps[BESIDE_SETS - 1]);
+            host_s = fmax(host_s, units_s_from_ps(done->host_ps));
         } else if (item->kind == ITEM_TENSOR && x) {
             sum_s += tensor_calls_s(w, x, costs->tensor_calls, item->index);
         }

@@ -11,29 +11,43 @@ typedef struct builder {
     const scenario *scenario;
     const roofline *gpu;
     const stage_table *stages;
+    const gpu_taken *beside; // by group
     world_costs *out;
     sim_error *error;
 } builder;
 
-static pass_settings settings_of(const scenario *s, const memory_settings *memory, health h)
+static pass_settings settings_of(const builder *b, const memory_settings *memory, health h)
 {
+    const scenario *s = b->scenario;
     return (pass_settings){ .memory = *memory,
                             .overlap_tensor = s->plan.overlap_tensor,
                             .clock_ratio = h.clock_ratio,
                             .memory_ratio = h.memory_ratio,
+                            .beside = { b->beside[BESIDE_TENSOR], b->beside[BESIDE_DATA],
+                                        b->beside[BESIDE_PIPELINE] },
                             .where = bind_place_of(s->reader, &s->cluster.node) };
+}
+
+static bool build_chunk(const builder *b, const stage_chunk *chunk, health h, chunk_costs *out)
+{
+    const scenario *s = b->scenario;
+    memory_settings memory = scenario_memory_settings(s, b->stages, 0);
+    memory.layers_here = chunk->layers;
+    memory.has_embedding = chunk->has_embedding;
+    memory.has_head = chunk->has_head;
+    const pass_settings settings = settings_of(b, &memory, h);
+    return pass_build(b->a, &s->model, b->gpu, &settings, out, b->error);
 }
 
 bool world_build_chunk(arena *a, const scenario *s, const roofline *gpu, const stage_table *stages,
                        const stage_chunk *chunk, double clock_ratio, double memory_ratio, chunk_costs *out,
                        sim_error *error)
 {
-    memory_settings memory = scenario_memory_settings(s, stages, 0);
-    memory.layers_here = chunk->layers;
-    memory.has_embedding = chunk->has_embedding;
-    memory.has_head = chunk->has_head;
-    const pass_settings settings = settings_of(s, &memory, (health){ clock_ratio, memory_ratio });
-    return pass_build(a, &s->model, gpu, &settings, out, error);
+    static const gpu_taken nothing[BESIDE_GROUPS] = { { 0 } };
+    const builder b = {
+        .a = a, .scenario = s, .gpu = gpu, .stages = stages, .beside = nothing, .error = error
+    };
+    return build_chunk(&b, chunk, (health){ clock_ratio, memory_ratio }, out);
 }
 
 static bool same_health(double clock_ratio, double memory_ratio, health h)
@@ -55,9 +69,7 @@ static costed_chunk *chunk_of(builder *b, const stage_chunk *chunk, health h)
     made->layers = chunk->layers;
     made->has_embedding = chunk->has_embedding;
     made->has_head = chunk->has_head;
-    if (!world_build_chunk(b->a, b->scenario, b->gpu, b->stages, chunk, h.clock_ratio, h.memory_ratio,
-                           &made->costs, b->error))
-        return NULL;
+    if (!build_chunk(b, chunk, h, &made->costs)) return NULL;
     return b->out->chunks[b->out->chunk_count++] = made;
 }
 
@@ -74,7 +86,7 @@ static costed_optimizer *optimizer_of(builder *b, uint32_t stage, health h)
     made->parameters = parameters;
     made->clock_ratio = h.clock_ratio;
     made->memory_ratio = h.memory_ratio;
-    const pass_settings settings = settings_of(b->scenario, &memory, h);
+    const pass_settings settings = settings_of(b, &memory, h);
     if (!pass_build_optimizer(b->a, b->gpu, &settings, parameters, &made->costs, b->error)) return NULL;
     return b->out->optimizers[b->out->optimizer_count++] = made;
 }
@@ -112,9 +124,12 @@ static void count_users(builder *b, const lane_def *lane)
 }
 
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, const stage_table *stages,
-                       const lane_table *lanes, world_costs *out, sim_error *error)
+                       const lane_table *lanes, const gpu_taken beside[BESIDE_GROUPS], world_costs *out,
+                       sim_error *error)
 {
-    builder b = { .a = a, .scenario = s, .gpu = gpu, .stages = stages, .out = out, .error = error };
+    builder b = {
+        .a = a, .scenario = s, .gpu = gpu, .stages = stages, .beside = beside, .out = out, .error = error
+    };
     *out = (world_costs){ .chunks = arena_array(a, costed_chunk *, (size_t)lanes->count * stages->chunks),
                           .optimizers = arena_array(a, costed_optimizer *, lanes->count),
                           .stages = arena_array(a, costed_stage *, lanes->count),

@@ -35,10 +35,12 @@ typedef struct world_costs {
     const stage_costs **of_lane;
 } world_costs;
 
-// What a healthy GPU, or one with these ratios, computes in a chunk: for `show`, and below.
+// What a healthy GPU, or one with these ratios, computes in a chunk when nothing moves beside it: for `show`.
 bool world_build_chunk(arena *a, const scenario *s, const roofline *gpu, const stage_table *stages,
                        const stage_chunk *chunk, double clock_ratio, double memory_ratio, chunk_costs *out,
                        sim_error *error);
 // Of all lanes. A job has few stages and states of health that differ.
+// beside: what the collectives of their groups take of the GPU.
 bool world_build_costs(arena *a, const scenario *s, const roofline *gpu, const stage_table *stages,
-                       const lane_table *lanes, world_costs *out, sim_error *error);
+                       const lane_table *lanes, const gpu_taken beside[BESIDE_GROUPS], world_costs *out,
+                       sim_error *error);

@@ -52,6 +52,18 @@ static const bind_row nvls_binds[] = {
     BIND_END,
 };
 
+static const bind_row channel_binds[] = {
+    BIND_U32(struct channel_terms, in_node, "in_node", BIND_REQUIRED, BIND_AT_MOST(1024),
+             BIND_NOTE("thread blocks, each on a multiprocessor, of a group inside a node")),
+    BIND_U32(struct channel_terms, over_nodes, "over_nodes", BIND_REQUIRED, BIND_AT_MOST(1024),
+             BIND_NOTE("at most, of a group over several nodes")),
+    BIND_U32(struct channel_terms, per_gpu, "per_gpu", BIND_REQUIRED, BIND_AT_MOST(1024),
+             BIND_NOTE("over nodes for each member in a node; of a send and receive")),
+    BIND_NUMBER(struct channel_terms, memory_traffic, "memory_traffic", BIND_REQUIRED, BIND_AT_LEAST(0),
+                BIND_AT_MOST(16), BIND_NOTE("bytes in the GPU's memory per byte that its links move")),
+    BIND_END,
+};
+
 const bind_row collective_terms_binds[] = {
     BIND_TEXT(collective_terms, name, "name", BIND_REQUIRED, BIND_NOTE("library and version")),
     BIND_STRUCT(collective_terms, ring, "ring", ring_binds, BIND_REQUIRED, BIND_NOTE("ring, by protocol")),
@@ -59,6 +71,8 @@ const bind_row collective_terms_binds[] = {
               BIND_REQUIRED, BIND_NOTE("once per point-to-point transfer")),
     BIND_STRUCT(collective_terms, nvls, "nvls", nvls_binds, BIND_REQUIRED,
                 BIND_NOTE("all-reduce in the NVSwitch (its rate: nvls_rate of a node's scale_up)")),
+    BIND_STRUCT(collective_terms, channels, "channels", channel_binds,
+                BIND_NOTE("what collectives take of a GPU that computes beside them; without: nothing")),
     BIND_END,
 };
 

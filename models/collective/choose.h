@@ -31,6 +31,13 @@ typedef struct collective_terms {
         sim_time base_ps;     // the whole latency, from end to end
         uint32_t least_ranks; // below it stays with the ring
     } nvls;
+    // What its kernels hold of a GPU while they run: a thread block for each channel, which has a multiprocessor to itself.
+    struct channel_terms {
+        uint32_t in_node;      // of a group inside a node, or inside a domain of NVSwitches
+        uint32_t over_nodes;   // at most
+        uint32_t per_gpu;      // over nodes for each member in a node; of a send and receive
+        double memory_traffic; // bytes read and written in the GPU's memory per byte that its links move
+    } channels;                // all 0: nothing
 } collective_terms;
 extern const bind_row collective_terms_binds[];
 

@@ -20,7 +20,7 @@
 // Form: as in NVIDIA, "Matrix Multiplication Background User's Guide" (tile and wave quantisation), with the sums of Osama et
 // al., "Stream-K", PPoPP 2023 for splits. Parameters: fitted by validate/fit_kernels to gemm.csv (catalogue kernels/, each with
 // its residuals). Holds for m, n, k of 64 to 131,072 and 16-bit formats; of 8 and 4 bits the sets include the quantisation of
-// the left operand, which runs before the product. Left out: SMs that a collective takes, L2 reuse, layouts other than that of
+// the left operand, which runs before the product. Left out: L2 reuse, layouts other than that of
 // forward passes (0 to 5 %).
 #pragma once
 #include "models/hardware/kernel_set.h"

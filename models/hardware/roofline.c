@@ -28,7 +28,28 @@ void roofline_use_times(roofline *r, const kernel_time_array *times)
 
 typedef struct health {
     double clock_ratio, memory_ratio;
+    gpu_taken taken;
 } health;
+
+static const gpu_taken nothing_taken = { 0.0, 0.0 };
+
+// Multiprocessors that are left, and the share of them.
+static double units_left(const roofline *r, health h)
+{
+    return fmax(r->gpu->multiprocessors - h.taken.multiprocessors, r->gpu->multiprocessors / 2.0);
+}
+
+static double units_share(const roofline *r, health h)
+{
+    return units_left(r, h) / r->gpu->multiprocessors;
+}
+
+// Of the memory rate that kernels with this efficiency get of it: what is taken is taken of that.
+static double memory_left_Bps(const roofline *r, double efficiency, health h)
+{
+    const double rate_Bps = r->gpu->memory_rate_Bps * efficiency * h.memory_ratio;
+    return fmax(rate_Bps - h.taken.memory_Bps, rate_Bps / 2.0);
+}
 
 // A kernel's time before it is rounded, and what it is made of.
 typedef struct estimate {
@@ -43,10 +64,13 @@ static estimate product_estimate(const roofline *r, const kernel_shape *kernel, 
     const product_def *products = kernel_set_products(&gpu->kernels, kernel->type);
     const double peak_flops = gpu->peak_flops[kernel->type], clock_ratio = gpu->clock_ratio * h.clock_ratio;
     SIM_ASSERT(products && peak_flops > 0.0); // scenario_check() refuses number formats that the GPU lacks
-    const product_gpu on = { .multiprocessors = gpu->multiprocessors,
-                             .peak_flops = peak_flops * clock_ratio,
-                             .vector_flops = gpu->vector_flops * clock_ratio,
-                             .memory_Bps = gpu->memory_rate_Bps * h.memory_ratio };
+    const uint32_t units = (uint32_t)ceil(units_left(r, h));
+    const double share = (double)units / gpu->multiprocessors;
+    const product_gpu on = { .multiprocessors = units,
+                             .peak_flops = peak_flops * clock_ratio * share,
+                             .vector_flops = gpu->vector_flops * clock_ratio * share,
+                             .memory_Bps = memory_left_Bps(r, products->memory_efficiency, h) /
+                                           products->memory_efficiency };
     const product_shape shape = { .batch = kernel->batch,
                                   .m = kernel->m,
                                   .n = kernel->n,
@@ -72,7 +96,7 @@ static double attention_s(const roofline *r, const kernel_shape *kernel, health 
                                                                r->gpu->multiprocessors) };
     const double share = attention_share(&r->gpu->kernels, &query);
     SIM_ASSERT(share > 0.0); // scenario_check() refuses programs without rates
-    return kernel->flop / (r->gpu->peak_flops[kernel->type] * share * h.clock_ratio);
+    return kernel->flop / (r->gpu->peak_flops[kernel->type] * share * h.clock_ratio * units_share(r, h));
 }
 
 // Attention and elementwise kernels: the longer of arithmetic and traffic.
@@ -85,10 +109,15 @@ static estimate stream_estimate(const roofline *r, const kernel_shape *kernel, h
                    .compute_bound = is_attention ? BOUND_TENSOR_CORE : BOUND_VECTOR };
     if (kernel->flop > 0.0)
         e.compute_s = is_attention ? attention_s(r, kernel, h)
-                                   : kernel->flop / (gpu->vector_flops * h.clock_ratio);
-    e.memory_s = kernel->bytes / (gpu->memory_rate_Bps * gpu->kernels.stream_efficiency * h.memory_ratio);
+                                   : kernel->flop / (gpu->vector_flops * h.clock_ratio * units_share(r, h));
+    e.memory_s = kernel->bytes / memory_left_Bps(r, gpu->kernels.stream_efficiency, h);
     e.total_s = e.overhead_s + fmax(e.compute_s, e.memory_s);
     return e;
+}
+
+static estimate estimate_of(const roofline *r, const kernel_shape *kernel, health h)
+{
+    return kernel->class == KERNEL_MATMUL ? product_estimate(r, kernel, h) : stream_estimate(r, kernel, h);
 }
 
 static const kernel_time *given_time(const roofline *r, const kernel_shape *kernel)
@@ -109,9 +138,7 @@ kernel_cost roofline_cost(const roofline *r, const kernel_shape *kernel, double 
     SIM_ASSERT(kernel->flop >= 0.0 && kernel->bytes >= 0.0);
     if (!(kernel->flop > 0.0) && !(kernel->bytes > 0.0)) return (kernel_cost){ .bound = BOUND_LAUNCH };
 
-    const health h = { clock_ratio, memory_ratio };
-    const estimate e = kernel->class == KERNEL_MATMUL ? product_estimate(r, kernel, h)
-                                                      : stream_estimate(r, kernel, h);
+    const estimate e = estimate_of(r, kernel, (health){ clock_ratio, memory_ratio, nothing_taken });
     const bool compute_bound = e.compute_s >= e.memory_s;
     const kernel_time *given = given_time(r, kernel);
     const double wanted_s = given ? given->time_s / (compute_bound ? clock_ratio : memory_ratio) : e.total_s;
@@ -129,6 +156,18 @@ kernel_cost roofline_cost(const roofline *r, const kernel_shape *kernel, double 
     cost.efficiency = compute_bound ? kernel->flop / (time_s * e.peak_flops)
                                     : kernel->bytes / (time_s * r->gpu->memory_rate_Bps);
     return cost;
+}
+
+// The share by which the estimate grows, of the time that is taken for the kernel, so that it holds for a user's times too.
+sim_time roofline_slowed_ps(const roofline *r, const kernel_shape *kernel, const kernel_cost *cost,
+                            double clock_ratio, double memory_ratio, const gpu_taken *taken)
+{
+    SIM_ASSERT(taken->multiprocessors >= 0.0 && taken->memory_Bps >= 0.0);
+    if (!(kernel->flop > 0.0) && !(kernel->bytes > 0.0)) return 0;
+    const estimate alone = estimate_of(r, kernel, (health){ clock_ratio, memory_ratio, nothing_taken });
+    const estimate beside = estimate_of(r, kernel, (health){ clock_ratio, memory_ratio, *taken });
+    if (!(beside.total_s > alone.total_s)) return 0;
+    return (sim_time)((double)cost->time_ps * (beside.total_s / alone.total_s - 1.0));
 }
 
 sim_time roofline_launch_ps(const roofline *r)

@@ -10,6 +10,12 @@
 // fused forward passes reach 5 to 15 % more, backward passes with sums over rows up to half less.
 // The time is rounded once to whole nanoseconds and at least one; a kernel without FLOP and bytes takes none.
 // A user's measured times replace all this for the kernels that they name (roofline_use_times).
+//
+// Beside collectives, which hold k multiprocessors and move w bytes/s of the GPU's memory, a kernel has N - k multiprocessors
+// of unchanged speed, and of the memory rate that it gets alone, W s, it gets W s - w: products meet more waves (product.h),
+// attention and vector work take N / (N - k) of their time, traffic W s / (W s - w). Half of both is always left. Against
+// overlap.csv, to which nothing was fitted: validate/README.md. Left out: the clock under both loads, and persistent kernels,
+// whose late blocks begin when all others have ended.
 #pragma once
 #include "models/hardware/gpu.h"
 #include "sim/arena.h"
@@ -43,6 +49,10 @@ typedef struct kernel_shape {
 // A kernel that takes longer is a mistake in its numbers: it is given this time and marked.
 #define ROOFLINE_LONGEST_S 1000.0
 
+typedef struct gpu_taken { // by what runs beside a kernel
+    double multiprocessors, memory_Bps;
+} gpu_taken;
+
 typedef struct kernel_cost {
     bool too_long;      // longer than ROOFLINE_LONGEST_S
     bool is_given;      // time_ps is a user's, bound and efficiency what the model says of it
@@ -66,5 +76,8 @@ void roofline_use_times(roofline *r, const kernel_time_array *times);
 // clock_ratio: this very GPU's clock against a healthy one (1), memory_ratio the same for its memory.
 kernel_cost roofline_cost(const roofline *r, const kernel_shape *kernel, double clock_ratio,
                           double memory_ratio);
+// What a kernel's time grows by beside what takes so much of the GPU, at least 0. cost: of the same kernel and ratios.
+sim_time roofline_slowed_ps(const roofline *r, const kernel_shape *kernel, const kernel_cost *cost,
+                            double clock_ratio, double memory_ratio, const gpu_taken *taken);
 sim_time roofline_launch_ps(const roofline *r); // host time per launch
 const gpu_def *roofline_gpu(const roofline *r);

@@ -8,6 +8,8 @@
 //     waiting for the end of the step: for the lane that ended last, likewise
 // Waiting for the host to launch between the kernels of one piece of work is counted with the work; the host's restart behind
 // a blocking exchange is an idle interval of its own. Both are charged to launch, and to nobody else.
+// What work takes longer because collectives or messages move beside it is counted with the work, and charged to their kind: to
+// that which alone would slow it most, where several move.
 // Beside its cause an idle interval has a culprit: the lane that was waited for, or whom that lane itself waited for in that
 // time, so that one slow GPU shows as the culprit of all whom it keeps waiting, however far away. A part that is no lane, such
 // as a slow link, can be a culprit too, of communication that it slows down, and then of whoever waits for those.
@@ -23,6 +25,9 @@ typedef enum blame_cause {
     BLAME_BACKWARD,
     BLAME_RECOMPUTE,
     BLAME_OPTIMIZER,
+    BLAME_SLOWED_TP, // what all of these take longer because of what moves beside them
+    BLAME_SLOWED_DP,
+    BLAME_SLOWED_PP,
     BLAME_LAUNCH, // from here on idle: waiting for the host to launch
     BLAME_BUBBLE,
     BLAME_PP_WAIT,

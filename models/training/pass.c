@@ -11,7 +11,7 @@ ARRAY_OF(pass_item, pass_item_array);
 // A kernel list with its times, played once per layer (or once per pass).
 typedef struct timed_list {
     kernel_array kernels;
-    sim_time *time_ps;
+    uint32_t *uses;
 } timed_list;
 
 typedef struct builder {
@@ -32,6 +32,21 @@ static bool same_shape(const kernel_shape *x, const kernel_shape *y)
            x->bytes == y->bytes && x->launches == y->launches && x->program == y->program;
 }
 
+static void slow_down(const builder *b, kernel_use *use)
+{
+    const pass_settings *s = b->settings;
+    for (uint32_t set = 1; set < BESIDE_SETS; set++) {
+        gpu_taken taken = { 0 };
+        for (uint32_t g = 0; g < BESIDE_GROUPS; g++) {
+            if (!(set >> g & 1)) continue;
+            taken.multiprocessors += s->beside[g].multiprocessors;
+            taken.memory_Bps += s->beside[g].memory_Bps;
+        }
+        use->slowed_ps[set] = roofline_slowed_ps(b->gpu, &use->shape, &use->cost, s->clock_ratio,
+                                                 s->memory_ratio, &taken);
+    }
+}
+
 // A pass has some tens of distinct kernels, so a scan is the whole search.
 static uint32_t use_of(builder *b, const kernel_shape *shape)
 {
@@ -40,6 +55,7 @@ static uint32_t use_of(builder *b, const kernel_shape *shape)
     kernel_use *use = array_push(&b->uses, b->a);
     use->shape = *shape;
     use->cost = roofline_cost(b->gpu, shape, b->settings->clock_ratio, b->settings->memory_ratio);
+    slow_down(b, use);
     return b->uses.count - 1;
 }
 
@@ -57,11 +73,11 @@ static uint32_t call_of(builder *b, const tensor_call *call)
 static bool time_list(builder *b, timed_list *list, uint64_t calls)
 {
     const uint32_t count = list->kernels.count;
-    list->time_ps = arena_array(b->a, sim_time, count);
+    list->uses = arena_array(b->a, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t index = use_of(b, &list->kernels.items[i]); // may move the table
         kernel_use *use = &b->uses.items[index];
-        list->time_ps[i] = use->cost.time_ps;
+        list->uses[i] = index;
         use->calls += calls;
         if (use->cost.too_long)
             return sim_fail(b->error, SIM_EXIT_INPUT, b->settings->where,
@@ -149,14 +165,18 @@ static sim_time later_ps(sim_time x, sim_time y)
     return x > y ? x : y;
 }
 
-static void play_kernel(writer *w, const kernel_shape *kernel, sim_time time_ps, bool is_recompute)
+static void play_kernel(writer *w, const kernel_use *use, bool is_recompute)
 {
+    const kernel_shape *kernel = &use->shape;
+    const sim_time time_ps = use->cost.time_ps;
     const sim_time issued = issued_ps(w);
     w->works = true;
     w->free_ps = later_ps(w->free_ps, issued) + time_ps;
     w->work.host_ps = later_ps(w->work.host_ps, issued) + time_ps;
     w->work.gpu_ps += time_ps;
     if (is_recompute) w->work.recompute_ps += time_ps;
+    for (uint32_t set = 1; set < BESIDE_SETS; set++)
+        w->work.slowed_ps[set] += use->slowed_ps[set];
     w->work.flop += kernel->flop;
     w->work.bytes += kernel->bytes;
     w->work.kernels += kernel->launches;
@@ -173,7 +193,7 @@ static bool play(writer *w, const timed_list *list, bool is_recompute)
         // The list's other framework calls are spread evenly over its kernels. A kernel of several launches can end no
         // earlier than its last one.
         w->launched += kernels->items[i].launches + spread(kernels->host_calls, i, kernels->count);
-        play_kernel(w, &kernels->items[i], list->time_ps[i], is_recompute);
+        play_kernel(w, &w->b->uses.items[list->uses[i]], is_recompute);
     }
     for (; point < kernels->points.count; point++)
         play_point(w, &kernels->points.items[point]);

@@ -20,10 +20,15 @@
 #include "models/training/kernels.h"
 #include "models/training/memory_need.h"
 
+// Groups whose collectives and messages may move beside work. A set of them is a bit for each.
+typedef enum beside_group { BESIDE_TENSOR, BESIDE_DATA, BESIDE_PIPELINE, BESIDE_GROUPS } beside_group;
+enum { BESIDE_SETS = 1 << BESIDE_GROUPS };
+
 typedef struct work {
-    sim_time gpu_ps;       // G
-    sim_time host_ps;      // H
-    sim_time recompute_ps; // of G: activations computed again
+    sim_time slowed_ps[BESIDE_SETS]; // what G grows by while those of a set move all the time; of none 0
+    sim_time gpu_ps;                 // G
+    sim_time host_ps;                // H
+    sim_time recompute_ps;           // of G: activations computed again
     double flop, bytes;
     uint32_t kernels; // launches
 } work;
@@ -51,6 +56,7 @@ typedef struct gradient_bucket { // gradients reduced, parameters gathered by on
 typedef struct kernel_use { // a distinct kernel
     kernel_shape shape;
     kernel_cost cost;
+    sim_time slowed_ps[BESIDE_SETS];
     uint64_t calls; // per micro-batch; of the optimizer per step
 } kernel_use;
 
@@ -79,7 +85,8 @@ typedef struct pass_settings {
     // Backward collectives beside the other product (Megatron-LM since 2022); else each is joined at once.
     bool overlap_tensor;
     double clock_ratio, memory_ratio;
-    const sim_place *where; // of the GPU, for refusals; may be NULL
+    gpu_taken beside[BESIDE_GROUPS]; // by their collectives
+    const sim_place *where;          // of the GPU, for refusals; may be NULL
 } pass_settings;
 
 typedef struct optimizer_costs {

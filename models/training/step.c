@@ -28,11 +28,29 @@ static const program_op *op_of(const step_player *p, lane_id lane)
     return &step_program(p, lane)->ops.items[p->lanes[lane].op];
 }
 
-// The work that a lane has just ended.
-static void tell_work(step_player *p, lane_id lane)
+// ---- work
+
+static void go_on_at(step_player *p, lane_id lane, sim_time time)
+{
+    lane_state *own = &p->lanes[lane];
+    own->wait = WAIT_NOT;
+    own->goes_on_ps = time;
+    own->goes_on = sim_schedule(p->sim, time, p->kind_goes_on, lane, 0);
+}
+
+static void begin_work(step_player *p, lane_id lane, const work *w, blame_cause cause)
+{
+    lane_state *own = &p->lanes[lane];
+    step_work_begin(own, w, cause, step_now(p));
+    go_on_at(p, lane, step_work_end(own));
+}
+
+static void end_work(step_player *p, lane_id lane)
 {
     lane_state *own = &p->lanes[lane];
     const program_op *op = op_of(p, lane);
+    step_work_settle(own, step_now(p));
+    step_work_charge(p, lane, step_now(p));
     step_tell_span(p, &(step_span){ .step = p->step,
                                     .lane = lane,
                                     .stream = STREAM_COMPUTE,
@@ -40,35 +58,11 @@ static void tell_work(step_player *p, lane_id lane)
                                     .micro_batch = op->micro_batch,
                                     .chunk = op->kind == OP_PASS ? op->chunk : NO_ID,
                                     .work = own->work,
-                                    .launch_ps = own->work_launch,
+                                    .launch_ps = step_work_launch(own),
+                                    .slowed_ps = step_work_slowed(own, step_now(p)),
                                     .start_ps = own->work_start,
                                     .end_ps = step_now(p) });
     own->work = NULL;
-}
-
-// ---- work
-
-static void go_on_at(step_player *p, lane_id lane, sim_time time)
-{
-    p->lanes[lane].wait = WAIT_NOT;
-    sim_schedule(p->sim, time, p->kind_goes_on, lane, 0);
-}
-
-// From start on; returns its end.
-static sim_time do_work(step_player *p, lane_id lane, const work *w, blame_cause cause, sim_time start)
-{
-    lane_state *own = &p->lanes[lane];
-    const sim_time since = start - own->op_start;
-    const sim_time length = w->host_ps - since > w->gpu_ps ? w->host_ps - since : w->gpu_ps;
-    sim_time parts[BLAME_CAUSES] = { 0 };
-    parts[cause] = w->gpu_ps - w->recompute_ps;
-    parts[BLAME_RECOMPUTE] = w->recompute_ps;
-    parts[BLAME_LAUNCH] = length - w->gpu_ps;
-    blame_work(p->blame, lane, start + length, parts);
-    own->work = w;
-    own->work_start = start;
-    own->work_launch = length - w->gpu_ps;
-    return start + length;
 }
 
 static const pass_plan *pass_of(const chunk_costs *costs, const program_op *op)
@@ -90,24 +84,106 @@ static alone_call *alone_call_of(step_player *p, lane_id lane, const program_op 
     return &p->alone_calls[place];
 }
 
-// At start, which may lie ahead of the clock: nobody else is concerned.
-static void begin_alone(step_player *p, lane_id lane, const program_op *op, uint32_t index, sim_time start)
+// At run_ps, which may lie ahead of the clock: nobody else is concerned. forecast: it leaves no traces.
+static void begin_alone(step_player *p, lane_id lane, lane_state *own, uint32_t index, bool forecast)
 {
-    alone_call *call = alone_call_of(p, lane, op, index);
-    lane_state *own = &p->lanes[lane];
-    own->tensor_end = start + call->time_ps;
+    alone_call *call = alone_call_of(p, lane, op_of(p, lane), index);
+    own->tensor_end = own->run_ps + call->time_ps;
     own->tensor_begun = true;
+    own->beside |= 1 << BESIDE_TENSOR;
+    if (forecast) return;
     call->times++;
-    collective_record_alone(p->collectives, call->shape, start, own->tensor_end);
+    collective_record_alone(p->collectives, call->shape, own->run_ps, own->tensor_end);
 }
 
-static sim_time join_alone(step_player *p, lane_id lane, sim_time now)
+static bool join_alone(step_player *p, lane_id lane, lane_state *own, sim_time until, bool forecast)
+{
+    if (own->tensor_begun && own->tensor_end > own->run_ps) {
+        if (own->tensor_end > until) return false;
+        if (!forecast) step_idle_exposed(p, lane, p->tensor_group[lane], own->tensor_end, own->tensor_end);
+        own->run_ps = own->tensor_end;
+    }
+    own->tensor_begun = false;
+    own->beside &= (uint8_t) ~(1 << BESIDE_TENSOR);
+    return true;
+}
+
+// ---- runs (alone_tensor): a pass between two places where others can take part is one event, at its end. It is played to see
+// when that is, and again once it is past, at the latest when a collective begins or ends beside it, which slows what follows.
+
+static bool run_work(step_player *p, lane_id lane, lane_state *own, const work *w, sim_time until,
+                     bool forecast)
+{
+    const program_op *op = op_of(p, lane);
+    if (!own->work)
+        step_work_begin(own, w, op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD, own->run_ps);
+    sim_time end = step_work_end(own);
+    if (own->beside >> BESIDE_TENSOR & 1 && own->tensor_end < end && own->tensor_end <= until) {
+        if (own->tensor_end > own->settled_ps) step_work_settle(own, own->tensor_end);
+        own->beside &= (uint8_t) ~(1 << BESIDE_TENSOR);
+        end = step_work_end(own);
+    }
+    if (end > until) return false;
+    step_work_settle(own, end);
+    if (!forecast) step_work_charge(p, lane, end);
+    own->work = NULL;
+    own->run_ps = end;
+    return true;
+}
+
+// False: until lies within the item.
+static bool run_item(step_player *p, lane_id lane, lane_state *own, const pass_item *item, sim_time until,
+                     bool forecast)
+{
+    const chunk_costs *costs = p->settings.costs_of_lane[lane]->chunks[op_of(p, lane)->chunk];
+    switch ((pass_item_kind)item->kind) {
+    case ITEM_WORK: return run_work(p, lane, own, &costs->works[item->index], until, forecast);
+    case ITEM_TENSOR: begin_alone(p, lane, own, item->index, forecast); return true;
+    case ITEM_JOIN: return join_alone(p, lane, own, until, forecast);
+    case ITEM_BUCKET: break;
+    }
+    SIM_ASSERT(false);
+    return false;
+}
+
+// From run_ps to a bucket or the end of the pass (true), but not beyond until.
+static bool run(step_player *p, lane_id lane, lane_state *own, sim_time until, bool forecast)
+{
+    const program_op *op = op_of(p, lane);
+    const pass_plan *items = pass_of(p->settings.costs_of_lane[lane]->chunks[op->chunk], op);
+    for (; own->item < items->item_count; own->item++) {
+        const pass_item *item = &items->items[own->item];
+        if (item->kind == ITEM_BUCKET) break;
+        if (!run_item(p, lane, own, item, until, forecast)) return false;
+    }
+    return true;
+}
+
+static sim_time run_end(step_player *p, lane_id lane)
+{
+    lane_state copy = p->lanes[lane];
+    run(p, lane, &copy, SIM_TIME_MAX, true);
+    return copy.run_ps;
+}
+
+void step_catch_up(step_player *p, lane_id lane)
+{
+    if (p->lanes[lane].runs) run(p, lane, &p->lanes[lane], step_now(p), false);
+}
+
+void step_set_beside(step_player *p, lane_id lane, beside_group group, bool moves)
 {
     lane_state *own = &p->lanes[lane];
-    own->tensor_begun = false;
-    if (own->tensor_end <= now) return now;
-    step_idle_exposed(p, lane, p->tensor_group[lane], own->tensor_end, own->tensor_end);
-    return own->tensor_end;
+    const uint8_t bit = (uint8_t)(1 << group);
+    if (moves == !!(own->beside & bit)) return;
+    step_catch_up(p, lane);
+    if (own->work) step_work_settle(own, step_now(p));
+    own->beside ^= bit;
+    if (!own->work && !own->runs) return;
+    const sim_time time = own->runs ? run_end(p, lane) : step_work_end(own);
+    if (time == own->goes_on_ps) return;
+    own->goes_on_ps = time;
+    sim_move(p->sim, own->goes_on, time);
 }
 
 // ---- operations: true when it has ended, false when the lane waits, for an event of its own or for others
@@ -128,60 +204,55 @@ static bool play_bucket(step_player *p, lane_id lane, const program_op *op, uint
     return false;
 }
 
-// From *time on, which runs ahead of the clock while nobody else can take part; where others can, the clock must have come up.
-// False: the lane waits, and is to come back to the item.
-static bool play_item(step_player *p, lane_id lane, const program_op *op, const pass_item *item,
-                      sim_time *time)
+// False: the lane waits, and is to come back to the item; or it works, and to the next.
+static bool play_item(step_player *p, lane_id lane, const program_op *op, const pass_item *item)
 {
     const chunk_costs *costs = p->settings.costs_of_lane[lane]->chunks[op->chunk];
-    const bool alone = p->settings.alone_tensor;
     lane_state *own = &p->lanes[lane];
     switch ((pass_item_kind)item->kind) {
     case ITEM_WORK:
-        *time = do_work(p, lane, &costs->works[item->index],
-                        op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD, *time);
-        return true;
-    case ITEM_TENSOR:
-        if (alone)
-            begin_alone(p, lane, op, item->index, *time);
-        else
-            step_begin_tensor(p, lane, &costs->tensor_calls[item->index]);
-        return true;
+        begin_work(p, lane, &costs->works[item->index],
+                   op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD);
+        own->item++;
+        return false;
+    case ITEM_TENSOR: step_begin_tensor(p, lane, &costs->tensor_calls[item->index]); return true;
     case ITEM_JOIN:
-        if (alone) *time = join_alone(p, lane, *time);
-        if (alone || !own->tensor_begun) return true;
+        if (!own->tensor_begun) return true;
         own->wait = WAIT_TENSOR;
         return false;
-    case ITEM_BUCKET:
-        if (*time == step_now(p)) return play_bucket(p, lane, op, item->index);
-        go_on_at(p, lane, *time);
-        return false;
+    case ITEM_BUCKET: return play_bucket(p, lane, op, item->index);
     }
     SIM_ASSERT(false);
+    return false;
+}
+
+// alone_tensor: true when the lane stands at a bucket or at the end of its pass.
+static bool play_run(step_player *p, lane_id lane)
+{
+    lane_state *own = &p->lanes[lane];
+    if (run(p, lane, own, step_now(p), false)) {
+        own->run_ps = step_now(p); // it may have waited there
+        return true;
+    }
+    go_on_at(p, lane, run_end(p, lane));
+    own->runs = true;
     return false;
 }
 
 static bool play_pass(step_player *p, lane_id lane, const program_op *op)
 {
     const pass_plan *items = pass_of(p->settings.costs_of_lane[lane]->chunks[op->chunk], op);
-    const sim_time now = step_now(p);
     lane_state *own = &p->lanes[lane];
-    sim_time time = now;
-    bool is_event = false; // the end of the work
-    if (!own->begun) own->op_start = now;
+    if (!own->begun) own->op_start = own->run_ps = step_now(p);
     own->begun = true;
-    while (own->item < items->item_count) {
-        const pass_item *item = &items->items[own->item];
-        if (!play_item(p, lane, op, item, &time)) return false;
+    for (;;) {
+        if (p->settings.alone_tensor && !play_run(p, lane)) return false;
+        if (own->item == items->item_count) break;
+        if (!play_item(p, lane, op, &items->items[own->item])) return false;
         own->item++;
-        is_event = item->kind == ITEM_WORK && !p->settings.alone_tensor;
-        if (is_event) break;
     }
-    if (is_event || time > now) {
-        go_on_at(p, lane, time);
-        return false;
-    }
-    step_digest_task(p, lane, p->pass_names[op->direction], op->chunk, op->micro_batch, own->op_start, now);
+    step_digest_task(p, lane, p->pass_names[op->direction], op->chunk, op->micro_batch, own->op_start,
+                     step_now(p));
     return true;
 }
 
@@ -194,8 +265,7 @@ static bool play_optimizer(step_player *p, lane_id lane)
     }
     own->begun = true;
     own->op_start = step_now(p);
-    go_on_at(p, lane,
-             do_work(p, lane, p->settings.costs_of_lane[lane]->optimizer, BLAME_OPTIMIZER, own->op_start));
+    begin_work(p, lane, p->settings.costs_of_lane[lane]->optimizer, BLAME_OPTIMIZER);
     return false;
 }
 
@@ -205,8 +275,10 @@ static bool play_tensor(step_player *p, lane_id lane, const program_op *op)
     if (own->begun) return true;
     own->begun = true;
     if (p->settings.alone_tensor) {
-        begin_alone(p, lane, op, op->first, step_now(p));
-        go_on_at(p, lane, join_alone(p, lane, step_now(p)));
+        own->run_ps = step_now(p);
+        begin_alone(p, lane, own, op->first, false);
+        join_alone(p, lane, own, SIM_TIME_MAX, false);
+        go_on_at(p, lane, own->run_ps);
     } else {
         step_begin_tensor(p, lane, &step_program(p, lane)->tensor_calls.items[op->first]);
         own->wait = WAIT_TENSOR;
@@ -289,8 +361,10 @@ void step_advance(step_player *p, lane_id lane)
 static void on_goes_on(sim *s, void *owner, const sim_event *event)
 {
     step_player *p = owner;
+    lane_state *own = &p->lanes[event->target];
     (void)s;
-    if (p->lanes[event->target].work) tell_work(p, event->target);
+    if (own->work && !own->runs) end_work(p, event->target);
+    own->runs = false;
     step_advance(p, event->target);
 }
 

@@ -33,6 +33,7 @@ typedef struct step_span { // one operation of one lane
     uint64_t collective;         //   its number (step_collective)
     uint64_t bytes;              //   of the collective
     sim_time launch_ps;          // of work: waiting for the host
+    sim_time slowed_ps;          // of work: by what moved beside it
     sim_time start_ps, end_ps;
 } step_span;
 

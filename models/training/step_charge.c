@@ -30,6 +30,7 @@ static blame_cause waiting_for(const step_player *p, lane_id lane, lane_id peer)
 
 static void idle_for_peer(step_player *p, lane_id lane, sim_time end, lane_id peer, sim_time now)
 {
+    step_catch_up(p, peer);
     blame_idle_for_peer(p->blame, lane, end, peer, p->slow_mate[peer], waiting_for(p, lane, peer), now);
 }
 
@@ -79,6 +80,7 @@ void step_charge_message(step_player *p, lane_id lane, const program_move *move)
     const message_state *m = step_message(p, receiver, move->message);
     const sim_time now = step_now(p);
     const lane_id peer = other_side(p, lane, move);
+    step_catch_up(p, peer);
     blame_idle_for_stage(p->blame, lane, m->handed, peer, p->slow_mate[peer], now);
     step_idle_exposed(p, lane, p->move_group[move->direction][receiver], m->end, now);
 }

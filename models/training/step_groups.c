@@ -52,6 +52,7 @@ void step_begin_tensor(step_player *p, lane_id lane, const tensor_call *call)
     SIM_ASSERT(!own->tensor_begun);
     own->tensor_begun = true;
     own->joined = step_now(p);
+    step_set_beside(p, lane, BESIDE_TENSOR, true);
     for (uint32_t i = 0; i < arrivals; i++)
         arrive(p, m, step_lane_def(p, lane)->place.tensor + i);
 }
@@ -108,6 +109,7 @@ void step_line_data(step_player *p, lane_id lane, uint32_t first, uint32_t count
     for (uint32_t i = 0; i < count; i++)
         p->data_times[p->data_start[lane] + own->data_lined++].lined = step_now(p);
     join_data(p, lane);
+    step_set_beside(p, lane, BESIDE_DATA, own->data_joined);
 }
 
 static void end_data_of(step_player *p, lane_id lane, const meeting *m, const collective_result *result)
@@ -121,6 +123,7 @@ static void end_data_of(step_player *p, lane_id lane, const meeting *m, const co
     own->data_joined = false;
     own->data_done++;
     join_data(p, lane);
+    step_set_beside(p, lane, BESIDE_DATA, own->data_joined);
 }
 
 static void end_data(step_player *p, const meeting *m, const collective_result *result, lane_id last_lane)
@@ -159,12 +162,22 @@ static uint32_t message_meeting(step_player *p, lane_id receiver, const program_
     return m;
 }
 
+static void count_moving(step_player *p, lane_id lane, uint32_t more)
+{
+    lane_state *own = &p->lanes[lane];
+    own->moving += more; // UINT32_MAX: one less
+    step_set_beside(p, lane, BESIDE_PIPELINE, own->moving > 0);
+}
+
 void step_hand_over(step_player *p, lane_id sender, const program_move *move)
 {
     const lane_id receiver = p->move_receiver[move->direction][sender];
     const uint32_t m = message_meeting(p, receiver, move);
     arrive(p, m, 0);
-    if (p->settings.overlap_pipeline) arrive(p, m, 1);
+    if (!p->settings.overlap_pipeline) return; // both stand still
+    arrive(p, m, 1);
+    count_moving(p, sender, 1);
+    count_moving(p, receiver, 1);
 }
 
 void step_ask_for(step_player *p, lane_id receiver, const program_move *move)
@@ -193,6 +206,8 @@ static void end_message(step_player *p, const meeting *m, const collective_resul
         one_has_moved(p, receiver);
         return;
     }
+    count_moving(p, sender, UINT32_MAX);
+    count_moving(p, receiver, UINT32_MAX);
     const lane_state *own = &p->lanes[receiver];
     if (own->wait != WAIT_MESSAGE) return;
     const program *program_ = step_program(p, receiver);
@@ -210,6 +225,7 @@ static void end_tensor(step_player *p, const meeting *m, const collective_result
     for (uint32_t i = 0; i < g.lane_count; i++) {
         const lane_id lane = p->group_lanes[g.first_lane + i];
         p->lanes[lane].tensor_begun = false;
+        step_set_beside(p, lane, BESIDE_TENSOR, false);
         tell_communication(p, lane, STREAM_TP, m, result, p->lanes[lane].joined);
     }
     for (uint32_t i = 0; i < g.lane_count; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/training/step_internal.h: what the files of the step player share; nobody else includes it.
 //   step.c         lanes go through their programs; steps begin and end; the interface
+//   step_work.c    work while others move beside it
 //   step_groups.c  groups of lanes, their collectives: opened, joined, ended
 //   step_charge.c  idle time to its causes
 //   step_count.c   how much a step is
@@ -67,8 +68,16 @@ typedef struct lane_state {
     sim_time op_start;   // of a pass, of work outside passes
     sim_time joined;     // when it arrived at a collective that is not data parallel
     sim_time tensor_end; // alone_tensor: of the collective begun
-    const work *work;    // that is going on, for its span; NULL: none
-    sim_time work_start, work_launch;
+    uint8_t beside;      // set of beside_group: whose collectives or messages it takes part in
+    uint32_t moving;     // messages
+    sim_handle goes_on;  // the event of its own
+    sim_time goes_on_ps;
+    bool runs;        // alone_tensor: that event is where its pass stops next; the pass has been played
+    sim_time run_ps;  //   until here, where `item` or `work` begins
+    const work *work; // that is going on; NULL: none
+    uint8_t cause;    // of it, a blame_cause
+    sim_time work_start, work_left, settled_ps; // work_left of its gpu_ps are left to do from settled_ps on
+    sim_time slowed_ps[BESIDE_GROUPS];          // how much longer it took until then
 } lane_state;
 
 // Of one data call: of a lane, and of its group.
@@ -165,8 +174,20 @@ static inline sim_time step_now(const step_player *p)
     return sim_now(p->sim);
 }
 
+// ---- step_work.c
+// These know no player: a lane's state may be a copy, to see what will come.
+void step_work_begin(lane_state *own, const work *w, blame_cause cause, sim_time start);
+sim_time step_work_end(const lane_state *own); // if nothing changes
+void step_work_settle(lane_state *own, sim_time until);
+sim_time step_work_launch(const lane_state *own);               // waiting for the host
+sim_time step_work_slowed(const lane_state *own, sim_time end); // by what moved beside it
+void step_work_charge(step_player *p, lane_id lane, sim_time end);
+
 // ---- step.c
-void step_advance(step_player *p, lane_id lane); // what it waited for is there
+// The lane begins or ceases to take part in what moves.
+void step_set_beside(step_player *p, lane_id lane, beside_group group, bool moves);
+void step_catch_up(step_player *p, lane_id lane); // its idle time until now has been charged
+void step_advance(step_player *p, lane_id lane);  // what it waited for is there
 void step_digest_task(step_player *p, lane_id lane, uint64_t name, uint32_t chunk, uint32_t micro_batch,
                       sim_time start, sim_time end);
 void step_tell_span(step_player *p, const step_span *span);

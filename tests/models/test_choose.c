@@ -152,7 +152,8 @@ static const char terms_yaml[] =
     "  ll128: { base: 14.009 us, nvlink: 1907 ns, pcie: 2503 ns, network: 4013 ns, "
     "payload_ratio: 0.9375 }\n"
     "  simple: { base: 8.419 us, nvlink: 3407 ns, pcie: 5701 ns, network: 14011 ns, "
-    "payload_ratio: 1 }\n";
+    "payload_ratio: 1 }\n"
+    "channels: { in_node: 23, over_nodes: 17, per_gpu: 3, memory_traffic: 2.1 }\n";
 
 static void keys_fill_their_fields(void **state)
 {
@@ -165,6 +166,10 @@ static void keys_fill_their_fields(void **state)
     assert_int_equal(got.nvls.base_ps, test_terms.nvls.base_ps);
     assert_int_equal(got.nvls.least_ranks, test_terms.nvls.least_ranks);
     assert_int_equal(got.send_recv_base_ps, test_terms.send_recv_base_ps);
+    assert_int_equal(got.channels.in_node, 23);
+    assert_int_equal(got.channels.over_nodes, 17);
+    assert_int_equal(got.channels.per_gpu, 3);
+    assert_near(got.channels.memory_traffic, 2.1, 1e-15);
     for (int i = 0; i < PROTOCOLS; i++) {
         assert_int_equal(got.ring[i].base_ps, test_terms.ring[i].base_ps);
         for (int class = 0; class < LINK_CLASSES; class ++)

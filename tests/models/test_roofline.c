@@ -155,6 +155,60 @@ static void work_never_takes_no_time(void **state)
     arena_destroy(a);
 }
 
+// Of 131 multiprocessors 17 are taken, of 3117 GB/s 200. Attention is bound by arithmetic: 131 / 114 of its time but for the
+// overhead of 2.37 us. Elementwise kernels get 0.817 of the memory: 2546.589 GB/s, and 2346.589 beside. A product of so many
+// tiles (192 x 96: 21 x 65 = 1365, turned 42 x 33 = 1386) has 11 waves on 131 multiprocessors and 12 on 114.
+static void what_moves_beside_slows(void **state)
+{
+    (void)state;
+    arena *a = arena_create("roofline");
+    const gpu_def gpu = odd_gpu();
+    const roofline *r = roofline_create(a, &gpu);
+    const gpu_taken taken = { 17.0, 200e9 };
+    const struct {
+        kernel_shape kernel;
+        double share; // of the time without overhead_s
+        double overhead_s;
+    } rows[] = {
+        { ATTENTION(KERNEL_ATTENTION_FORWARD, 32, 4096, 128, 4.0, 4.0), 131.0 / 114.0, 2.37e-6 },
+        { ELEMENTWISE(0.0, 9.0 * 12347 * 5003, 1), 2546.589 / 2346.589, 2.37e-6 },
+        { ELEMENTWISE(13.41e9, 2.9e6, 1), 131.0 / 114.0, 2.37e-6 },
+        { MATMUL(1, 4000, 6200, 64000), 12.0 / 11.0, 3.1e-6 },
+        { ELEMENTWISE(0.0, 0.0, 1), 1.0, 0.0 },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        const kernel_shape *kernel = &rows[i].kernel;
+        const kernel_cost cost = roofline_cost(r, kernel, 1.0, 1.0);
+        const double time_s = units_s_from_ps(cost.time_ps) - rows[i].overhead_s;
+        const double more_s = units_s_from_ps(roofline_slowed_ps(r, kernel, &cost, 1.0, 1.0, &taken));
+        assert_near(more_s + 1e-9, time_s * (rows[i].share - 1.0) + 1e-9, 2e-3);
+        const gpu_taken nothing = { 0.0, 0.0 };
+        assert_int_equal(roofline_slowed_ps(r, kernel, &cost, 1.0, 1.0, &nothing), 0);
+    }
+    arena_destroy(a);
+}
+
+// Whatever is taken, half is left; a user's time grows by the share by which the model's grows.
+static void half_is_left_and_given_times_grow_alike(void **state)
+{
+    (void)state;
+    arena *a = arena_create("roofline");
+    const gpu_def gpu = odd_gpu();
+    roofline *r = roofline_create(a, &gpu);
+    kernel_shape norm = ELEMENTWISE(0.0, 9.0 * 12347 * 5003, 1);
+    norm.name = "norm";
+    const gpu_taken all = { 500.0, 9e12 };
+    const kernel_cost model = roofline_cost(r, &norm, 1.0, 1.0);
+    const double share = (double)roofline_slowed_ps(r, &norm, &model, 1.0, 1.0, &all) / (double)model.time_ps;
+    assert_near(share, 1.0 - 2.37e-6 / units_s_from_ps(model.time_ps), 1e-4); // twice, but for the overhead
+    kernel_time row = { "norm", 1, 1, 1, 1, 77e-6 };
+    const kernel_time_array times = { .items = &row, .count = 1 };
+    roofline_use_times(r, &times);
+    const kernel_cost given = roofline_cost(r, &norm, 1.0, 1.0);
+    assert_near((double)roofline_slowed_ps(r, &norm, &given, 1.0, 1.0, &all), share * 77e6, 1e-4);
+    arena_destroy(a);
+}
+
 // A time is taken for the name and shape that it was measured for, and is longer on a GPU that is not healthy.
 static void a_users_time_replaces_the_model(void **state)
 {
@@ -221,12 +275,14 @@ static void launch_and_words(void **state)
 int main(void)
 {
     enum { ROWS = ARRAY_COUNT(cost_cases) };
-    struct CMUnitTest tests[ROWS + 5] = {
+    struct CMUnitTest tests[ROWS + 7] = {
         [ROWS] = cmocka_unit_test(an_answer_does_not_depend_on_earlier_ones),
         [ROWS + 1] = cmocka_unit_test(work_never_takes_no_time),
-        [ROWS + 4] = cmocka_unit_test(a_users_time_replaces_the_model),
         [ROWS + 2] = cmocka_unit_test(better_parts_never_cost_time),
         [ROWS + 3] = cmocka_unit_test(launch_and_words),
+        [ROWS + 4] = cmocka_unit_test(a_users_time_replaces_the_model),
+        [ROWS + 5] = cmocka_unit_test(what_moves_beside_slows),
+        [ROWS + 6] = cmocka_unit_test(half_is_left_and_given_times_grow_alike),
     };
     for (size_t i = 0; i < ROWS; i++)
         tests[i] = (struct CMUnitTest){ .name = cost_cases[i].name,

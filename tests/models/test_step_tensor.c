@@ -118,6 +118,13 @@ static void who_waits_is_named(void **state)
 // ---- a group as one lane, and its collectives at their time alone
 
 // Four ranks a node, each with a NIC of its own, so that nothing else moves on the NVSwitches: stages of two chunks.
+static void slow_down(play_piece *pieces, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t set = 1; set < BESIDE_SETS; set++)
+            pieces[i].work.slowed_ps[set] = pieces[i].work.gpu_ps / 7 * set / (2 + i % 3);
+}
+
 static void fill_group(const void *owner, parallel_place place, play_rank *out)
 {
     (void)owner;
@@ -135,6 +142,8 @@ static void fill_group(const void *owner, parallel_place place, play_rank *out)
                                        .backward_count = 9,
                                        .norm_elements = 120 };
         out->chunks[c].forward[5].work.host_ps = 60013000; // some of it behind the host
+        slow_down(out->chunks[c].forward, out->chunks[c].forward_count);
+        slow_down(out->chunks[c].backward, out->chunks[c].backward_count);
     }
     out->optimizer = (work){ .gpu_ps = 3011000 + 1000 * place.data };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/scratch.h"
 
+#include "models/world_beside.h"
 #include "models/world_clock.h"
 #include "sim/array.h"
 #include "tests/support/loaded.h"
@@ -489,6 +490,68 @@ static void a_step_is_no_longer_than_its_bound(void **state)
     }
 }
 
+struct beside_case {
+    const char *name, *plan;
+    gpu_taken tensor, data, pipeline;
+};
+// 16 GPUs with 287 x 0.83 = 238.21 GB/s of links inside two nodes, whose 2 NICs of 371 Gb/s x 0.91 = 42.20125 GB/s serve
+// 8 GPUs: 10.5503125 GB/s for each of them. 24 channels inside nodes, over nodes 4 for each GPU and 16 at most, 2 bytes
+// for one.
+static const struct beside_case beside_cases[] = {
+    { "a group inside a node, replicas on both",
+      "tensor: 8, data: 2, sequence_parallel: true",
+      { 24, 2 * 238.21e9 },
+      { 4, 2 * 10.5503125e9 },
+      { 0, 0 } },
+    { "copy engines move user buffers",
+      "tensor: 8, data: 2, sequence_parallel: true, user_buffers: true",
+      { 0, 2 * 238.21e9 },
+      { 4, 2 * 10.5503125e9 },
+      { 0, 0 } },
+    { "replicas of whole nodes", "data: 16", { 0, 0 }, { 16, 8 * 2 * 10.5503125e9 }, { 0, 0 } },
+    { "two of them in a node, neighbours in a node",
+      "pipeline: 4, data: 4, tensor: 1, rank_order: pp-dp-tp",
+      { 0, 0 },
+      { 8, 2 * 2 * 10.5503125e9 },
+      { 4, 2 * 238.21e9 } },
+    { "stages on nodes of their own",
+      "pipeline: 2, data: 8",
+      { 0, 0 },
+      { 24, 2 * 238.21e9 },
+      { 4, 2 * 10.5503125e9 } },
+};
+static void collectives_take_of_a_gpu(void **state)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(beside_cases); i++) {
+        const struct beside_case *c = &beside_cases[i];
+        char text[2000];
+        snprintf(
+            text, sizeof text,
+            "cluster: { nodes: 2, node: { base: dgx-a100, " NICS ", scale_up: { kind: nvswitch,\n"
+            "  rate: 287 GB/s, payload_ratio: 0.83, delay: 311 ns } },\n"
+            "  fabric: { topology: single-switch, switch: { name: hub, ports: 7, port_rate: 400 Gb/s,\n"
+            "    delay: 131 ns } } }\n"
+            "model: { name: wee, layers: 4, hidden: 64, heads: 8, kv_heads: 8, ffn: 96, vocabulary: 128,\n"
+            "  max_sequence: 64, activation: swiglu, norm: rmsnorm, position: rope }\n"
+            "training: { global_batch: 16 }\nplan: { %s }\n",
+            c->plan);
+        loaded l;
+        world *w;
+        gpu_taken got[BESIDE_GROUPS];
+        read_checked(&l, *state, text);
+        assert_true(world_create(l.a, &l.s, &(world_options){ .queue = QUEUE_BUCKET }, &w, &l.error));
+        world_beside(w, got);
+        const gpu_taken want[] = { c->tensor, c->data, c->pipeline };
+        for (int g = 0; g < BESIDE_GROUPS; g++) {
+            if (got[g].multiprocessors != want[g].multiprocessors)
+                fail_msg("%s: group %d holds %g", c->name, g, got[g].multiprocessors);
+            assert_near(got[g].memory_Bps + 1.0, want[g].memory_Bps + 1.0, 1e-9);
+        }
+        world_destroy(w);
+        arena_destroy(l.a);
+    }
+}
+
 // 32,000,000 sequences, 16 replicas: 2,000,000 micro-batches, each a forward and a backward; the reduction's end, the optimizer
 // and one data call more.
 static void too_many_operations_are_refused(void **state)
@@ -511,7 +574,7 @@ static void too_many_operations_are_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(paths) + ARRAY_COUNT(folds) + 11];
+    struct CMUnitTest tests[ARRAY_COUNT(paths) + ARRAY_COUNT(folds) + 12];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(paths); i++)
         tests[n++] = (struct CMUnitTest){ paths[i].name, path_matches, NULL, NULL, (void *)&paths[i] };
@@ -530,6 +593,7 @@ int main(void)
     tests[n++] = IN_SCRATCH(stages_have_programs);
     tests[n++] = IN_SCRATCH(what_is_played_for_what_does_not_show);
     tests[n++] = IN_SCRATCH(a_step_is_no_longer_than_its_bound);
+    tests[n++] = IN_SCRATCH(collectives_take_of_a_gpu);
     tests[n++] = IN_SCRATCH(too_many_operations_are_refused);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("world", tests, NULL, NULL);

@@ -94,7 +94,9 @@ static inline void play_on_span(void *owner, const step_span *span)
     assert_true(span->start_ps <= span->end_ps && span->start_ps >= p->last_end);
     assert_int_equal(span->step, p->steps);
     assert_int_equal(span->stream == STREAM_COMPUTE, span->work != NULL);
-    if (span->work) assert_int_equal(span->end_ps - span->start_ps, span->work->gpu_ps + span->launch_ps);
+    if (span->work)
+        assert_int_equal(span->end_ps - span->start_ps,
+                         span->work->gpu_ps + span->launch_ps + span->slowed_ps);
 }
 
 static inline void play_on_collective(void *owner, const step_collective *told)
