@@ -202,8 +202,9 @@ static void products_take_what_was_measured(void **state)
     }
 }
 
-// Kernels beside NCCL against overlap.csv: what was measured, and what the model says, to which nothing of it was fitted. The
-// links move 235 GB/s on A100 and 330 on H100, twice that goes through the memory.
+// Kernels beside NCCL: what overlap.csv says, for comparison (validate/README.md), and what the model said when this was
+// written. Shapes, and links of 235 GB/s on A100 and 330 on H100, are chosen where a source does not state them; twice as much
+// goes through the memory.
 struct beside_case {
     const char *name, *gpu;
     kernel_class class;
