@@ -2,6 +2,7 @@
 // Holds what a scenario says of kernels against the GPU's kernel set and against the kernels that a step has.
 #include "models/scenario_check.h"
 #include "sim/words.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 // ---- attention
@@ -68,6 +69,21 @@ static text_list names_of_all(const scenario *s, arena *a)
     return names;
 }
 
+// One kernel, one time: which of two is meant cannot be known.
+static bool check_not_twice(const scenario *s, uint32_t row, sim_error *error)
+{
+    const kernel_time *times = s->training.kernel_times.items, *t = &times[row];
+    for (uint32_t i = 0; i < row; i++) {
+        const kernel_time *first = &times[i];
+        if (first->m != t->m || first->n != t->n || first->k != t->k || first->batch != t->batch ||
+            strcmp(first->name, t->name) != 0)
+            continue;
+        return REFUSE(t->name, "the time of this %s is already given in line %" PRIu32, t->name,
+                      bind_place_of(s->reader, &first->name)->line);
+    }
+    return true;
+}
+
 bool scenario_check_kernel_times(const scenario *s, sim_error *error)
 {
     const kernel_time_array *times = &s->training.kernel_times;
@@ -81,7 +97,10 @@ bool scenario_check_kernel_times(const scenario *s, sim_error *error)
         uint32_t j = 0;
         while (j < names.count && strcmp(names.items[j], name) != 0)
             j++;
-        if (j < names.count) continue;
+        if (j < names.count) {
+            good = check_not_twice(s, i, error);
+            continue;
+        }
         char shown[WORDS_SHOWN_SIZE];
         good = REFUSE(times->items[i].name, "%s has no kernel \"%s\"", s->model.name,
                       words_show(shown, name));

@@ -51,17 +51,33 @@ static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b
     return row[b_length];
 }
 
-// The shortest word that goes on where text ends, else the shortest that has it inside; of equally short ones the first.
-static const char *completion(const char *text, size_t length, const char *const *words, uint32_t count)
+enum { LETTERS_LEAST = 3 }; // of a part of a word: fewer stand in too many words
+
+size_t words_alike(const char *a, const char *b)
 {
-    enum { LEAST = 3 }; // letters: fewer stand in too many words
-    const char *begins = NULL, *holds = NULL;
-    for (uint32_t i = 0; length >= LEAST && i < count; i++) {
-        const char *at = strstr(words[i], text);
-        if (at == words[i] && (!begins || strlen(at) < strlen(begins))) begins = at;
-        if (at && (!holds || strlen(words[i]) < strlen(holds))) holds = words[i];
-    }
-    return begins ? begins : holds;
+    size_t alike = 0;
+    while (a[alike] && lower(a[alike]) == lower(b[alike]))
+        alike++;
+    return alike;
+}
+
+// The shortest word that goes on where text ends; of equally short ones the first.
+static const char *continuation(const char *text, size_t length, const char *const *words, uint32_t count)
+{
+    const char *begins = NULL;
+    for (uint32_t i = 0; length >= LETTERS_LEAST && i < count; i++)
+        if (words_alike(text, words[i]) == length && (!begins || strlen(words[i]) < strlen(begins)))
+            begins = words[i];
+    return begins;
+}
+
+// The shortest word that has text inside; of equally short ones the first.
+static const char *holder(const char *text, size_t length, const char *const *words, uint32_t count)
+{
+    const char *holds = NULL;
+    for (uint32_t i = 0; length >= LETTERS_LEAST && i < count; i++)
+        if (strstr(words[i], text) && (!holds || strlen(words[i]) < strlen(holds))) holds = words[i];
+    return holds;
 }
 
 const char *words_nearest(const char *text, const char *const *words, uint32_t count)
@@ -71,7 +87,7 @@ const char *words_nearest(const char *text, const char *const *words, uint32_t c
     // One edit for a short word, three for a long one; letters in the other case come on top.
     uint32_t edits = length <= 3 ? 1 : length <= 6 ? 2 : 3;
     uint32_t best = edits * STEP + (STEP - 1);
-    const char *nearest = NULL;
+    const char *nearest = NULL, *begins = continuation(text, length, words, count);
     for (uint32_t i = 0; i < count; i++) {
         size_t word_length = strlen(words[i]);
         if (word_length > LENGTH_MAX) continue;
@@ -82,7 +98,9 @@ const char *words_nearest(const char *text, const char *const *words, uint32_t c
             nearest = words[i];
         }
     }
-    return nearest ? nearest : completion(text, length, words, count);
+    // what was begun is meant rather than what shares its last letters ("H100": "H100-SXM", not "B200"), but for one slip
+    if (begins && best > STEP) return begins;
+    return nearest ? nearest : holder(text, length, words, count);
 }
 
 size_t words_character_length(const char *text, size_t left)

@@ -11,10 +11,12 @@ enum {
     WORDS_GROUPED_SIZE = 32 // the same for words_grouped()
 };
 
-// The nearest of words to text by edit distance (insert, delete, replace, swap; a letter in the other case costs little),
-// the first of equally near ones; else the shortest that begins with text ("h100": "h100-sxm"), else the shortest that has it
-// inside ("sxm": "h100-sxm"); NULL when none is near.
+// The nearest of words to text: one that is a single edit away (insert, delete, replace, swap; a letter in the other case costs
+// little); else the shortest that begins with text ("H100": "h100-sxm"); else the nearest by edits, the first of equally near
+// ones; else the shortest that has it inside ("sxm": "h100-sxm"); NULL when none is near.
 const char *words_nearest(const char *text, const char *const *words, uint32_t count);
+// Bytes with which both begin, case aside.
+size_t words_alike(const char *a, const char *b);
 // Text for a message (sim_fail() makes it printable): at most 40 characters, then "...". Returns buffer.
 char *words_show(char buffer[static WORDS_SHOWN_SIZE], const char *text);
 // "a, b, c": up to limit words, then "and 7 more". Returns buffer.

@@ -17,11 +17,20 @@ static bool write_results(const training_suite *suite, const played_case *played
     return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot write \"%s\": %s", path, strerror(errno));
 }
 
+// Rows are played for minutes: whether their results can be written is found out before. What the file holds stays.
+static bool is_writable(const char *path, sim_error *error)
+{
+    FILE *out = fopen(path, "a");
+    if (out && fclose(out) == 0) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, NULL, "cannot write \"%s\": %s", path, strerror(errno));
+}
+
 bool validate_training(const validate_request *q, sim_error *error)
 {
     training_suite suite;
     played_case *played;
     if (!training_suite_open(q->arena, &q->training, &suite, error)) return false;
+    if (q->results && !is_writable(q->results, error)) return false;
     const bool good = training_suite_play(&suite, &q->training, &played, error);
     progress_clear(q->training.owner);
     if (!good || (q->results && !write_results(&suite, played, q->results, error))) return false;

@@ -32,14 +32,15 @@ static const gpu_def *bench_of(validation *v, const set_row *set)
 
 static const char *why_no_set(validation *v, const measured_kernel *row)
 {
-    char shown[WORDS_SHOWN_SIZE];
+    char shown[WORDS_SHOWN_SIZE], listed[400];
     for (uint32_t i = 0; i < v->gpus.count; i++)
         if (strcmp(v->gpus.items[i], row->gpu) == 0)
             return arena_format(v->a, "no kernel set is named for this source on \"%s\"", row->gpu);
     const char *nearest = words_nearest(row->gpu, v->gpus.items, v->gpus.count);
     words_show(shown, row->gpu);
     if (nearest) return arena_format(v->a, "unknown GPU \"%s\"; nearest is \"%s\"", shown, nearest);
-    return arena_format(v->a, "unknown GPU \"%s\"", shown);
+    words_list(listed, sizeof listed, v->gpus.items, v->gpus.count, 20);
+    return arena_format(v->a, "unknown GPU \"%s\"; there are %s", shown, listed);
 }
 
 static bool compare(validation *v, const measured_kernel *row, compared_row *out, bool *is_fit)

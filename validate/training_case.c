@@ -182,9 +182,7 @@ static const char *nearest_gpu(const text_list *known, const char *name)
     const char *nearest = words_nearest(name, known->items, known->count);
     size_t most = 2;
     for (uint32_t i = 0; i < known->count && !nearest; i++) {
-        size_t alike = 0;
-        while (name[alike] && name[alike] == known->items[i][alike])
-            alike++;
+        const size_t alike = words_alike(name, known->items[i]);
         if (alike <= most) continue;
         most = alike;
         nearest = known->items[i];

@@ -21,6 +21,7 @@ static const struct nearest_case nearest_cases[] = {
     { "a short word allows one edit", "rzzz", NULL },
     { "nothing in common", "q", NULL },
     { "a word that goes on where the text ends", "over", "oversubscription" },
+    { "the same in capitals", "OVER", "oversubscription" },
     { "a word that has the text inside", "scrip", "oversubscription" },
     { "two letters stand in too many words", "ov", NULL },
     { "the empty text is near nothing", "", NULL },
@@ -36,6 +37,16 @@ static void nearest_is_found(void **state)
         assert_null(got);
     else
         assert_string_equal(got, c->want);
+}
+
+static void what_was_begun_is_meant(void **state)
+{
+    (void)state;
+    static const char *const parts[] = { "B200", "H100-80GB-SXM", "H100-SXM" };
+    assert_string_equal(words_nearest("h100", parts, ARRAY_COUNT(parts)), "H100-SXM"); // two edits from B200
+    assert_string_equal(words_nearest("B20", parts, ARRAY_COUNT(parts)), "B200");
+    assert_int_equal(words_alike("h100-sxm", "H100-80GB-SXM"), 5);
+    assert_int_equal(words_alike("H100", "H100"), 4);
 }
 
 static void foreign_text_is_cut(void **state)
@@ -125,9 +136,8 @@ int main(void)
 {
     enum { NEAREST = ARRAY_COUNT(nearest_cases), CHARACTERS = ARRAY_COUNT(character_cases), PLAIN = 4 };
     struct CMUnitTest tests[PLAIN + NEAREST + CHARACTERS] = {
-        cmocka_unit_test(foreign_text_is_cut),
-        cmocka_unit_test(lists_are_bounded),
-        cmocka_unit_test(hints_name_one_or_all),
+        cmocka_unit_test(what_was_begun_is_meant),  cmocka_unit_test(foreign_text_is_cut),
+        cmocka_unit_test(lists_are_bounded),        cmocka_unit_test(hints_name_one_or_all),
         cmocka_unit_test(long_numbers_are_grouped),
     };
     struct CMUnitTest *next = tests + PLAIN;

@@ -92,6 +92,8 @@ static void what_is_missing_makes_a_row_unknown(void **state)
           "column gpu: no catalogue GPU is called \"Z\"; there are A100" },
         { "r1,S,10,1024,16,2048,50000,A10-24GB-PCIe,8,1,1,1,2,64,,0.2,1,,\n", // begins alike
           "column gpu: no catalogue GPU is called \"A10-24GB-PCIe\"; nearest is \"A100\"" },
+        { "r1,S,10,1024,16,2048,50000,a100-sxm,8,1,1,1,2,64,,0.2,1,,\n", // case aside
+          "column gpu: no catalogue GPU is called \"a100-sxm\"; nearest is \"A100\"" },
         { "r1,S,10,1024,16,2048,50000,,8,1,1,1,2,64,,0.2,1,,\n", "gpu is not published" },
         { "r1,S,10,1024,16,2048,50000,A100,8,1,1,1,2,64,,0.2,,1e-6,\n", // 64 x 2048 / 8e-6
           "its rate makes a step of 1.638e+10 s" },
