@@ -152,8 +152,23 @@ static const doc_node *without_base(arena *a, const doc_node *mapping)
     out->pairs = arena_array(a, doc_pair, mapping->count);
     out->count = 0;
     for (uint32_t i = 0; i < mapping->count; i++)
-        if (strcmp(mapping->pairs[i].key, "base") != 0) out->pairs[out->count++] = mapping->pairs[i];
+        if (strcmp(mapping->pairs[i].key, "base") != 0 && strcmp(mapping->pairs[i].key, "base_grade") != 0)
+            out->pairs[out->count++] = mapping->pairs[i];
     return out;
+}
+
+// What is measured of one part may only be assumed of another that starts from it.
+static bool lower_grades(const part_lookup *l, const doc_node *node, const doc_node **base)
+{
+    doc_node *grade = document_find(node, "base_grade");
+    if (!grade) return true;
+    if (grade->kind != DOC_SCALAR || strcmp(grade->scalar, bind_grade_name(GRADE_ASSUMED)) != 0) {
+        sim_fail(l->error, SIM_EXIT_INPUT, &grade->place, "base_grade is assumed, or is left out");
+        sim_hint(l->error, "without it the numbers of the base keep their grades");
+        return false;
+    }
+    *base = part_lower_grades(l->arena, l->row->rows, *base, grade);
+    return true;
 }
 
 // The mapping of a part with every base applied; NULL and the error when there is none.
@@ -173,7 +188,8 @@ static const doc_node *resolve(const part_lookup *l, const doc_node *node, const
         return NULL;
     }
     const doc_node *base = resolve_name(l, name, up);
-    return base ? part_override(l->arena, l->row->rows, base, without_base(l->arena, node)) : NULL;
+    if (!base || !lower_grades(l, node, &base)) return NULL;
+    return part_override(l->arena, l->row->rows, base, without_base(l->arena, node));
 }
 
 bool part_read(bind_reader *r, const bind_row *row, const doc_node *node, void *out, sim_error *error)

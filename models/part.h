@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/part.h: named parts of the catalogue. Where a scenario or a part says "gpu: h100-sxm", the file
 // CATALOGUE/gpus/h100-sxm.yaml is read; where it gives a mapping, that mapping is the part, and a "base: NAME" in it (or
-// in a catalogue file) starts from the named part and overrides. Cycles of bases are refused. An unknown name lists the
-// nearest entry. The folder is the bind row's .folder.
+// in a catalogue file) starts from the named part and overrides; with "base_grade: assumed" the numbers of the base count as
+// assumed. Cycles of bases are refused. An unknown name lists the nearest entry. The folder is the bind row's .folder.
 #pragma once
 #include "sim/bind.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/part_override.h"
 
-// What a mapping says for the numbers in it and below; NULL: nothing.
+// What a mapping says for the numbers in it and below; NULL: nothing. lowered: instead of any grade of theirs.
 typedef struct origin {
-    doc_node *source, *grade;
+    doc_node *source, *grade, *lowered;
 } origin;
 
 static origin origin_within(const doc_node *mapping, origin outer)
 {
     doc_node *source = document_find(mapping, "source"), *grade = document_find(mapping, "grade");
-    return (origin){ source ? source : outer.source, grade ? grade : outer.grade };
+    return (origin){ source ? source : outer.source, grade ? grade : outer.grade, outer.lowered };
 }
 
 // An empty copy with room for count pairs.
@@ -33,12 +33,16 @@ static doc_node *number_with(arena *a, doc_node *number, origin from)
 {
     const bool written = number->kind == DOC_MAPPING;
     if (written && document_find(number, "source")) from.source = NULL;
-    if (written && document_find(number, "grade")) from.grade = NULL;
+    if (from.lowered)
+        from.grade = from.lowered;
+    else if (written && document_find(number, "grade"))
+        from.grade = NULL;
     if (!from.source && !from.grade) return number;
     doc_node *full = mapping_like(a, number, (written ? number->count : 1) + 2);
     if (!written) add_pair(full, "value", number->place, number);
     for (uint32_t i = 0; written && i < number->count; i++)
-        add_pair(full, number->pairs[i].key, number->pairs[i].key_place, number->pairs[i].value);
+        if (!from.lowered || strcmp(number->pairs[i].key, "grade") != 0)
+            add_pair(full, number->pairs[i].key, number->pairs[i].key_place, number->pairs[i].value);
     if (from.source) add_pair(full, "source", from.source->place, from.source);
     if (from.grade) add_pair(full, "grade", from.grade->place, from.grade);
     return full;
@@ -121,6 +125,11 @@ static doc_node *merged(arena *a, const bind_row *rows, const doc_node *base, co
 
 const doc_node *part_override(arena *a, const bind_row *rows, const doc_node *base, const doc_node *over)
 {
-    const origin none = { NULL, NULL };
+    const origin none = { 0 };
     return merged(a, rows, with_origins(a, rows, base, none), with_origins(a, rows, over, none));
+}
+
+const doc_node *part_lower_grades(arena *a, const bind_row *rows, const doc_node *part, doc_node *grade)
+{
+    return with_origins(a, rows, part, (origin){ .lowered = grade });
 }

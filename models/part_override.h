@@ -8,3 +8,5 @@
 
 // Neither mapping is changed; the result shares what it can with both. It stands at the place of over.
 const doc_node *part_override(arena *a, const bind_row *rows, const doc_node *base, const doc_node *over);
+// The same part, its numbers with their sources and one grade for all. Of parts that it only names nothing is known here.
+const doc_node *part_lower_grades(arena *a, const bind_row *rows, const doc_node *part, doc_node *grade);

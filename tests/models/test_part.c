@@ -200,6 +200,26 @@ static void a_base_of_the_catalogue_keeps_its_sources(void **state)
     assert_origin(f, &elm->curve, "Oak, 1743", GRADE_VENDOR);
 }
 
+// What was measured of oak is only assumed of a wheel that starts from it so; its own numbers keep their grade.
+static void a_base_may_be_only_assumed(void **state)
+{
+    fixture *f = *state;
+    assert_true(read_text(f, "cart:\n"
+                             "  base: gig\n"
+                             "  wheel:\n"
+                             "    base: elm\n"
+                             "    base_grade: assumed\n"
+                             "    spokes: { value: 17, source: \"counted\", grade: measured }\n"));
+    const cart_def *cart = &f->park.cart;
+    assert_near(cart->wheel.rate_Bps, 431e6, 1e-9);
+    assert_origin(f, &cart->wheels, "Gigs, 1811", GRADE_VENDOR);
+    assert_origin(f, &cart->wheel.spokes, "counted", GRADE_MEASURED);
+    assert_origin(f, &cart->wheel.rate_Bps, "Oak, 1743", GRADE_ASSUMED);
+    assert_origin(f, &cart->wheel.rim.width_m, "Elm, 1789", GRADE_ASSUMED);
+    assert_origin(f, &cart->wheel.rim.share_ratio, "a guess", GRADE_ASSUMED);
+    assert_origin(f, &cart->wheel.curve, "Oak, 1743", GRADE_ASSUMED);
+}
+
 static void an_override_takes_no_source(void **state)
 {
     fixture *f = *state;
@@ -287,6 +307,11 @@ static const struct refusal refusals[] = {
       "s.yaml:1:15: error: base is a name of the catalogue, not a mapping\n"
       "    1 | cart: { base: { name: gig } }\n"
       "      |               ^\n" },
+    { "a better grade than the base's", "cart: { base: gig, base_grade: measured }\n",
+      "s.yaml:1:32: error: base_grade is assumed, or is left out\n"
+      "    1 | cart: { base: gig, base_grade: measured }\n"
+      "      |                                ^\n"
+      "  hint: without it the numbers of the base keep their grades\n" },
     { "bases in a circle", "cart: { base: gig, wheel: round-a }\n",
       "catalogue/wheels/round-c.yaml:1:7: error: the bases of wheel \"round-b\" run in a circle: round-b -> "
       "round-c -> round-b\n"
@@ -399,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_mapping_is_the_part, begin, end),
         cmocka_unit_test_setup_teardown(a_base_of_the_catalogue_keeps_its_sources, begin, end),
         cmocka_unit_test_setup_teardown(an_override_takes_no_source, begin, end),
+        cmocka_unit_test_setup_teardown(a_base_may_be_only_assumed, begin, end),
         cmocka_unit_test_setup_teardown(a_part_of_a_base_is_overridden_by_key, begin, end),
         cmocka_unit_test_setup_teardown(a_mapping_covers_the_parts_in_it, begin, end),
         cmocka_unit_test_setup_teardown(a_catalogue_without_the_folder, begin, end),
