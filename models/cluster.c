@@ -8,6 +8,7 @@
 const char *const fabric_topology_words[] = { "single-switch", "fat-tree", "spine-leaf", "rail-optimized",
                                               "rail-only",     "file",     NULL };
 static const char *const transport_choices[] = { "nic", "infiniband", "roce", "tcp", NULL };
+static const char *const recovery_choices[] = { "go-back-n", "selective-repeat", NULL };
 static const char *const never[] = { "never", NULL };
 
 #define COUNTS(field_, key_, ...)                                                                            \
@@ -87,7 +88,8 @@ static const bind_row fabric_binds[] = {
                   "are down")),
     BIND_U32(fabric_def, queue_pairs, "queue_pairs", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_AT_MOST(1024), BIND_NOTE("of each connection; ecmp gives each a path of its own")),
-    BIND_RATE(fabric_def, queue_pair_rate_Bps, "queue_pair_rate", BIND_DEFAULT(0.0, "0 B/s: as the links"),
+    BIND_RATE(fabric_def, queue_pair_rate_Bps, "queue_pair_rate",
+              .default_text = "0 B/s: as the links; 42 Gb/s for tcp: one core", HAS(queue_pair_rate),
               BIND_AT_LEAST(0), BIND_AT_MOST(RATE_MAX_Bps),
               BIND_NOTE("the most that one queue pair (one connection of TCP) carries")),
     BIND_TIME(fabric_def, reroute_ps, "reroute", BIND_DEFAULT(1.0, "1 s"), BIND_AT_LEAST(0),
@@ -100,6 +102,16 @@ static const bind_row fabric_binds[] = {
     BIND_BYTES(fabric_def, mtu_bytes, "mtu", .default_text = "4096 B; 9000 B for tcp", HAS(mtu),
                BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
                BIND_NOTE("payload of a packet; for tcp with its headers")),
+    BIND_ENUM(fabric_def, recovery, "recovery", recovery_choices,
+              .default_text = "go-back-n", HAS(recovery),
+              BIND_NOTE("what is sent again after a loss: all from the lost packet on, or it alone; TCP has its own")),
+    BIND_BYTES(fabric_def, window_bytes, "window", BIND_DEFAULT(0.0, "0 B: as much as the path holds"),
+               BIND_AT_LEAST(0), BIND_AT_MOST(1e12),
+               BIND_NOTE("most bytes of a queue pair on their way; at least one packet")),
+    BIND_TIME(fabric_def, timeout_ps, "timeout", .default_text = "4.294967296 s; 200 ms for tcp", HAS(timeout),
+              BIND_ABOVE(0), BIND_AT_MOST(60),
+              BIND_NOTE("until the lost end of a message is sent again; InfiniBand and RoCE: 4.096 us x 2^n, of "
+                        "which NCCL takes n = 20")),
     BIND_END,
 };
 
@@ -224,9 +236,16 @@ static void complete_fabric(arena *a, fabric_def *f)
                           (f->topology == FABRIC_FAT_TREE && !f->has.xgft);
     if (by_ports) set_number(a, &f->oversubscription, &f->has.oversubscription, 1.0);
     if (f->topology != FABRIC_FILE && !f->link.has_delay) set_number(a, &f->cable_m, &f->has.cable, 5.0);
-    if (f->transport == 0 || f->has.mtu) return;
-    f->mtu_bytes = transport_default_mtu_bytes((transport_kind)(f->transport - 1));
+    if (f->transport == 0) {
+        f->has.queue_pair_rate = true; // 0, unless it was given
+        return;
+    }
+    const transport_kind kind = (transport_kind)(f->transport - 1);
+    if (!f->has.mtu) f->mtu_bytes = transport_default_mtu_bytes(kind);
     f->has.mtu = true;
+    if (!f->has.timeout) f->timeout_ps = transport_timeout_ps(kind);
+    if (!f->has.queue_pair_rate) f->queue_pair_rate_Bps = transport_connection_Bps(kind);
+    f->has.timeout = f->has.queue_pair_rate = true;
 }
 
 bool cluster_complete(arena *a, cluster_def *c, bool list, const bind_reader *r, sim_error *error)

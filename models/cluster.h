@@ -40,7 +40,7 @@ typedef struct fabric_def {
     int topology; // fabric_topology
     struct {      // which keys were written
         bool network_switch, spine_switch, core_switch, tiers, oversubscription, xgft, leaves, spines,
-            uplinks, group, cables, cable, cable_set, link, mtu;
+            uplinks, group, cables, cable, cable_set, link, mtu, queue_pair_rate, recovery, timeout;
     } has;
     switch_def network_switch, spine_switch, core_switch;
     uint32_t tiers; // 0: as few as suffice
@@ -59,6 +59,9 @@ typedef struct fabric_def {
     sim_time reroute_ps;        // SIM_TIME_MAX: never
     int transport;              // 0: as the NIC says; else 1 + transport_kind
     uint64_t mtu_bytes;
+    int recovery;          // loss_recovery; where the transport is not TCP
+    uint64_t window_bytes; // 0: none
+    sim_time timeout_ps;
 } fabric_def;
 
 typedef struct node_entry { // a row of cluster.nodes, where that is a list
@@ -75,10 +78,12 @@ typedef struct node_group { // nodes that are alike and follow one another
 typedef struct degraded_entry { // a row of cluster.degraded: one part and what is left of it
     const char *gpu, *nic, *link;
     double clock_ratio, memory_ratio, rate_ratio;
-    bool both;      // of a link: the way back as well
-    uint32_t index; // of parallel links
-    struct {        // which keys were written
-        bool gpu, nic, link, clock, memory, rate, both, index;
+    double loss, bit_error_rate; // of packets, of bits
+    int retry;                   // degraded_retry
+    bool both;                   // of a link: the way back as well
+    uint32_t index;              // of parallel links
+    struct {                     // which keys were written
+        bool gpu, nic, link, clock, memory, rate, loss, bit_error_rate, retry, both, index;
     } has;
 } degraded_entry;
 ARRAY_OF(degraded_entry, degraded_entry_array);

@@ -131,15 +131,40 @@ static bool check_lists(const fabric_def *f, const bind_reader *r, sim_error *er
     return true;
 }
 
+static bool refuse_without_transport(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const sim_place *where = f->window_bytes > 0 ? bind_place_of(r, &f->window_bytes)
+                             : f->has.recovery   ? bind_place_of(r, &f->recovery)
+                                                 : bind_place_of(r, &f->timeout_ps);
+    const char *key = f->window_bytes > 0 ? "window" : f->has.recovery ? "recovery" : "timeout";
+    return sim_fail(error, SIM_EXIT_INPUT, where, "%s is of a transport, which this fabric does not name", key) ||
+           sim_hint(error, "transport: infiniband, roce or tcp");
+}
+
+static bool check_window(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const uint64_t least = transport_packet_of((transport_kind)(f->transport - 1), f->mtu_bytes).payload_bytes;
+    if (f->window_bytes == 0 || f->window_bytes >= least) return true;
+    return REFUSE(f->window_bytes, "a window of %" PRIu64 " bytes lets no packet of %" PRIu64 " bytes pass",
+                  f->window_bytes, least) ||
+           sim_hint(error, "window: %" PRIu64 " B or more", least);
+}
+
 static bool check_transport(const fabric_def *f, const bind_reader *r, sim_error *error)
 {
+    const bool is_tcp = f->transport == 1 + TRANSPORT_TCP;
+    if (is_tcp && f->has.recovery)
+        return REFUSE(f->recovery, "TCP repairs its losses in its own way") ||
+               sim_hint(error, "leave recovery out, or transport: infiniband or roce");
+    if (f->transport == 0 && (f->window_bytes > 0 || f->has.recovery || f->has.timeout))
+        return refuse_without_transport(f, r, error);
     if (!f->has.mtu) return true;
     if (f->transport == 0)
         return REFUSE(f->mtu_bytes,
                       "the NIC's payload_ratio holds for one MTU, which this does not change") ||
                sim_hint(error, "transport: infiniband, roce or tcp");
     const uint64_t nearest = transport_nearest_mtu_bytes((transport_kind)(f->transport - 1), f->mtu_bytes);
-    if (nearest == f->mtu_bytes) return true;
+    if (nearest == f->mtu_bytes) return check_window(f, r, error);
     return REFUSE(f->mtu_bytes, "%s has no packets of %" PRIu64 " bytes", transport_words[f->transport - 1],
                   f->mtu_bytes) ||
            sim_hint(error, "mtu: %" PRIu64 " B", nearest);

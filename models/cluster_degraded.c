@@ -16,6 +16,16 @@ static bool check_ratio(const void *field, const doc_node *node, sim_error *erro
            sim_hint(error, "0.001 to 1; parts that are down are faults, which are not modelled here");
 }
 
+typedef enum degraded_retry { RETRY_BY_TRANSPORT, RETRY_BY_LINK } degraded_retry;
+static const char *const retry_words[] = { "transport", "link", NULL };
+
+static bool check_loss(const void *field, const doc_node *node, sim_error *error)
+{
+    if (*(const double *)field < 1.0) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place, "a link that loses all is down, not degraded") ||
+           sim_hint(error, "above 0 and below 1; parts that are down are faults, which are not modelled here");
+}
+
 #define RATIO(field_, key_, ...)                                                                             \
     BIND_NUMBER(degraded_entry, field_##_ratio, key_, .default_text = "1",                                   \
                 BIND_SET_FLAG(degraded_entry, has.field_), BIND_AT_LEAST(0), BIND_AT_MOST(1),                \
@@ -34,6 +44,14 @@ const bind_row degraded_binds[] = {
     RATIO(clock, "clock", BIND_NOTE("of a GPU: against that of a healthy one")),
     RATIO(memory, "memory", BIND_NOTE("of a GPU: rate of its memory against that of a healthy one")),
     RATIO(rate, "rate", BIND_NOTE("of a NIC or link: against that of a healthy one")),
+    BIND_NUMBER(degraded_entry, loss, "loss", .default_text = "0", HAS(loss), BIND_ABOVE(0), .check = check_loss,
+                BIND_NOTE("of a NIC or link: share of the packets that it loses")),
+    BIND_NUMBER(degraded_entry, bit_error_rate, "bit_error_rate", .default_text = "0", HAS(bit_error_rate),
+                BIND_ABOVE(0), BIND_AT_MOST(0.01),
+                BIND_NOTE("of a NIC or link: share of the bits that are wrong behind the error correction")),
+    BIND_ENUM(degraded_entry, retry, "retry", retry_words, HAS(retry),
+              .default_text = "transport; link inside a node",
+              BIND_NOTE("beside bit_error_rate: who sends damaged frames again, the transport or the link itself")),
     BIND_BOOL(degraded_entry, both, "both", HAS(both), .default_text = "false",
               BIND_NOTE("of a link: the way back is degraded as well")),
     BIND_U32(degraded_entry, index, "index", HAS(index), .default_text = "all of them",
@@ -45,7 +63,8 @@ const bind_row degraded_binds[] = {
 
 typedef enum part_kind { PART_GPU, PART_NIC, PART_LINK, PART_KINDS } part_kind;
 static const char *const part_names[PART_KINDS] = { "GPU", "NIC", "link" };
-static const char *const part_keys[PART_KINDS] = { "clock, memory", "rate", "rate, both, index" };
+static const char *const part_keys[PART_KINDS] = { "clock, memory", "rate, loss, bit_error_rate, retry",
+                                                   "rate, loss, bit_error_rate, retry, both, index" };
 static const char *const part_examples[PART_KINDS] = { "clock: 0.9 or memory: 0.8", "rate: 0.5",
                                                        "rate: 0.5" };
 
@@ -65,9 +84,13 @@ static bool check_row(const degraded_entry *e, const bind_reader *r, sim_error *
 {
     const row_key parts[PART_KINDS] = { KEY(gpu, gpu, 1u << PART_GPU), KEY(nic, nic, 1u << PART_NIC),
                                         KEY(link, link, 1u << PART_LINK) };
+    const uint32_t links = 1u << PART_NIC | 1u << PART_LINK;
     const row_key keys[] = { KEY(clock, clock_ratio, 1u << PART_GPU),
                              KEY(memory, memory_ratio, 1u << PART_GPU),
-                             KEY(rate, rate_ratio, 1u << PART_NIC | 1u << PART_LINK),
+                             KEY(rate, rate_ratio, links),
+                             KEY(loss, loss, links),
+                             KEY(bit_error_rate, bit_error_rate, links),
+                             KEY(retry, retry, links),
                              KEY(both, both, 1u << PART_LINK), KEY(index, index, 1u << PART_LINK) };
     const row_key *part = NULL;
     for (uint32_t i = 0; i < PART_KINDS; i++) {
@@ -87,7 +110,11 @@ static bool check_row(const degraded_entry *e, const bind_reader *r, sim_error *
             return sim_fail(error, SIM_EXIT_INPUT, keys[i].place, "a degraded %s has no \"%s\"",
                             part_names[kind], keys[i].key) ||
                    sim_hint(error, "it has: %s", part_keys[kind]);
-    if (e->has.clock || e->has.memory || e->has.rate) return true;
+    if (e->has.retry && !e->has.bit_error_rate)
+        return sim_fail(error, SIM_EXIT_INPUT, bind_place_of(r, &e->retry),
+                        "retry says who repairs damaged frames, but no bit_error_rate damages any") ||
+               sim_hint(error, "bit_error_rate: 1e-9");
+    if (e->has.clock || e->has.memory || e->has.rate || e->has.loss || e->has.bit_error_rate) return true;
     return sim_fail(error, SIM_EXIT_INPUT, part->place, "what is left of this %s is missing",
                     part_names[kind]) ||
            sim_hint(error, "%s", part_examples[kind]);
@@ -106,6 +133,7 @@ typedef struct degraded_reader {
     arena *arena;
     topology *topology;
     const bind_reader *reader;
+    const fabric_def *fabric;
     map *gpus, *links; // those that a row before has named: the line of that row
     sim_error *error;
 } degraded_reader;
@@ -171,11 +199,47 @@ static bool apply_gpu(const degraded_reader *d, const degraded_entry *e)
     return find_kind(d, e->gpu, VERTEX_GPU, where, &v) && take(d, d->gpus, v, where);
 }
 
+// Inside a node links repair themselves.
+static bool is_inside(const degraded_reader *d, link_id l)
+{
+    return topology_link_at(d->topology, l)->class != LINK_NETWORK;
+}
+
+// What a link can have depends on what it is, and in the network on the transport.
+static bool check_faults(const degraded_reader *d, const degraded_entry *e, link_id l)
+{
+    const bool inside = is_inside(d, l), by_link = e->has.retry && e->retry == RETRY_BY_LINK;
+    const char *class = link_class_words[topology_link_at(d->topology, l)->class];
+    if (!e->has.loss && !e->has.bit_error_rate) return true;
+    if (inside && (e->has.loss || (e->has.retry && !by_link)))
+        return sim_fail(d->error, SIM_EXIT_INPUT,
+                        e->has.loss ? bind_place_of(d->reader, &e->loss) : bind_place_of(d->reader, &e->retry),
+                        "links of class %s lose nothing: they send damaged frames again themselves", class) ||
+               sim_hint(d->error, "bit_error_rate: 1e-9, without loss, or with retry: link");
+    if (inside) return true;
+    if (d->fabric->transport == 0)
+        return sim_fail(d->error, SIM_EXIT_INPUT,
+                        e->has.loss ? bind_place_of(d->reader, &e->loss)
+                                    : bind_place_of(d->reader, &e->bit_error_rate),
+                        "what a packet is and who sends it again depends on a transport, which the fabric does not "
+                        "name") ||
+               sim_hint(d->error, "fabric.transport: infiniband, roce or tcp");
+    if (!by_link || d->fabric->transport == 1 + TRANSPORT_INFINIBAND) return true;
+    return sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->retry),
+                    "ports of Ethernet, which %s runs on, send no frame again", transport_words[d->fabric->transport - 1]) ||
+           sim_hint(d->error, "retry: transport, or fabric.transport: infiniband");
+}
+
 static bool apply_link(const degraded_reader *d, const degraded_entry *e, link_id l, bool both,
                        const sim_place *where)
 {
-    if (!take(d, d->links, l, where)) return false;
-    topology_degrade_link(d->topology, l, e->rate_ratio);
+    if (!take(d, d->links, l, where) || !check_faults(d, e, l)) return false;
+    topology_degrade_link(d->topology, l, e->has.rate ? e->rate_ratio : 1.0);
+    if (e->has.loss || e->has.bit_error_rate)
+        topology_fault_link(d->topology, l,
+                            &(link_fault_def){ .loss = e->loss,
+                                               .bit_error_rate = e->bit_error_rate,
+                                               .repeats = is_inside(d, l) || e->retry == RETRY_BY_LINK });
     return !both || apply_link(d, e, topology_link_back(l), false, where);
 }
 
@@ -239,12 +303,16 @@ static bool apply_links(const degraded_reader *d, const degraded_entry *e)
     return sim_hint(d->error, "index: 0 to %" PRIu32 "; left out: all of them", parallel - 1);
 }
 
-bool degraded_apply(arena *a, const degraded_entry_array *rows, topology *t, const bind_reader *r,
-                    sim_error *error)
+bool degraded_apply(arena *a, const cluster_def *c, topology *t, const bind_reader *r, sim_error *error)
 {
-    const degraded_reader d = {
-        .arena = a, .topology = t, .reader = r, .gpus = map_create(a), .links = map_create(a), .error = error
-    };
+    const degraded_entry_array *rows = &c->degraded;
+    const degraded_reader d = { .arena = a,
+                                .topology = t,
+                                .reader = r,
+                                .fabric = &c->fabric,
+                                .gpus = map_create(a),
+                                .links = map_create(a),
+                                .error = error };
     bool fine = true;
     for (uint32_t i = 0; fine && i < rows->count; i++) {
         const degraded_entry *e = &rows->items[i];

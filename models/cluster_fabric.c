@@ -50,6 +50,22 @@ static double nic_ratio(const fabric_def *def, const nic_def *nic)
     return headers < nic->payload_ratio ? headers : nic->payload_ratio;
 }
 
+static transport_terms terms_of(const cluster_def *c, uint64_t key)
+{
+    const fabric_def *f = &c->fabric;
+    transport_terms terms = { .recovery = (loss_recovery)f->recovery,
+                              .window_bytes = f->window_bytes,
+                              .timeout_ps = f->timeout_ps,
+                              .key = key };
+    if (f->transport == 0) return terms;
+    const transport_kind kind = (transport_kind)(f->transport - 1);
+    const transport_packet packet = transport_packet_of(kind, f->mtu_bytes);
+    if (kind == TRANSPORT_TCP) terms.recovery = RECOVERY_TCP;
+    terms.payload_bytes = packet.payload_bytes;
+    terms.wire_bytes = packet.wire_bytes;
+    return terms;
+}
+
 static pcie_wiring pcie_of(const node_def *node)
 {
     const pcie_def *p = &node->pcie;
@@ -276,11 +292,12 @@ topology *fabric_build(arena *a, const cluster_def *c, uint64_t seed, const bind
                               .hash_key = rng_u64(rng_create(a, seed, "fabric.ecmp", 0, 0)),
                               .queue_pairs = c->fabric.queue_pairs,
                               .queue_pair_cap_mBps = units_mBps_from_Bps(c->fabric.queue_pair_rate_Bps),
-                              .reroute_ps = c->fabric.reroute_ps });
+                              .reroute_ps = c->fabric.reroute_ps,
+                              .terms = terms_of(c, rng_u64(rng_create(a, seed, "network.tail-loss", 0, 0))) });
         if (!add_network(&m)) return NULL;
     }
     topology_seal(m.fabric);
     const sim_place *where = c->list.count > 0 ? bind_place_of(r, &c->list) : bind_place_of(r, &c->node);
     if (!topology_check(m.fabric, where, error)) return NULL;
-    return degraded_apply(a, &c->degraded, m.fabric, r, error) ? m.fabric : NULL;
+    return degraded_apply(a, c, m.fabric, r, error) ? m.fabric : NULL;
 }

@@ -166,6 +166,7 @@ void recorder_describe(recorder *r, const world *w, tables *t)
     uint32_t links;
     topology_degraded_links(w->fabric, &links);
     r->link_bytes = arena_array(r->a, uint64_t, topology_link_count(w->fabric));
+    r->link_troubles = arena_array(r->a, link_troubles, topology_link_count(w->fabric));
     r->blame_of_stage = arena_array(r->a, unsigned __int128, (size_t)w->stages.stages *BLAME_CAUSES);
     r->peer_by_lane = arena_array(r->a, unsigned __int128, w->lanes.count);
     r->bubble_by_lane = arena_array(r->a, unsigned __int128, w->lanes.count);

@@ -11,6 +11,8 @@ step_listener recorder_listener(recorder *r, trace_level level);
 // Takes the tables and writes the entities of the world: parts, ranks, lanes, kernels. Once, before the first event.
 void recorder_describe(recorder *r, const world *w, tables *t);
 void recorder_write_summary(tables *t, trace_opt_int job, const summary_array *summary);
+// What the link has damaged since before, which is brought up to date; of a link without faults nothing.
+void recorder_add_troubles(const network *n, link_id l, link_troubles *before, row_link_sample *row);
 // The fabric as rows: nodes, then vertices, then links, each in the order of its ids.
 typedef struct part_bases {
     uint32_t first_vertex, first_link; // part_id of vertex 0 and of link 0

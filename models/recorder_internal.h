@@ -20,6 +20,7 @@ struct recorder {
     unsigned __int128 *peer_by_lane, *bubble_by_lane; // of others, with this lane as the culprit
     unsigned __int128 *caused_by_link;                // by place in topology_degraded_links()
     uint64_t *link_bytes;                             // per link, since the run began
+    link_troubles *link_troubles;                     // likewise
     sim_time too_long_step_ps;                        // recorder_too_long_step_ps()
     bool (*after_step)(void *owner);
     void *owner;

@@ -90,16 +90,26 @@ static void write_lanes(recorder *r, const step_end *end)
 
 // ---- What crossed the links ----
 
+void recorder_add_troubles(const network *n, link_id l, link_troubles *before, row_link_sample *row)
+{
+    if (!topology_faults_of(network_topology(n), l)) return;
+    const link_troubles now = network_link_troubles(n, l);
+    row->retransmitted_packets = known_int((int64_t)(now.retransmitted_packets - before->retransmitted_packets));
+    row->retransmitted_bytes = known_int((int64_t)(now.retransmitted_bytes - before->retransmitted_bytes));
+    *before = now;
+}
+
 static void write_link(recorder *r, const step_end *end, link_id l, uint64_t bytes)
 {
     const double duration_s = units_s_from_ps(end->end_ps - end->start_ps);
     const double rate_Bps = (double)topology_link_at(r->world->fabric, l)->rate_mBps / 1000.0;
-    tables_write_link_sample(r->tables,
-                             &(row_link_sample){ .link_part_id = r->parts.first_link + l,
-                                                 .start_ps = end->start_ps,
-                                                 .end_ps = end->end_ps,
-                                                 .wire_bytes = bytes,
-                                                 .busy_ratio = (double)bytes / rate_Bps / duration_s });
+    row_link_sample row = { .link_part_id = r->parts.first_link + l,
+                            .start_ps = end->start_ps,
+                            .end_ps = end->end_ps,
+                            .wire_bytes = bytes,
+                            .busy_ratio = (double)bytes / rate_Bps / duration_s };
+    recorder_add_troubles(r->world->network, l, &r->link_troubles[l], &row);
+    tables_write_link_sample(r->tables, &row);
 }
 
 static void add_links(recorder *r, const step_end *end)

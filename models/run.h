@@ -3,6 +3,7 @@
 // interface for other programs is models/windtunnel.h. Errors by value; nothing is printed and nothing exits.
 #pragma once
 #include "models/breakdown.h"
+#include "models/link_alerts.h"
 #include "models/recorder.h"
 
 typedef struct run_progress {
@@ -72,6 +73,7 @@ typedef struct run_result {
     blame_class_array classes; // the same by pipeline stage
     culprit_array culprits;
     busy_link_array links;
+    link_alert_array alerts;
     assumption_array assumptions;
     run_counters counters;
     double wall_s, cpu_s;

@@ -134,6 +134,24 @@ static bool check_nvls(const scenario *s, sim_error *error)
     return true;
 }
 
+// It has no connections: only what lowers the rate of a link.
+static bool check_ideal(const scenario *s, sim_error *error)
+{
+    const cluster_def *c = &s->cluster;
+    if (c->fabric.window_bytes > 0)
+        return REFUSE(c->fabric.window_bytes, "on the ideal network no connection has a window") ||
+               sim_hint(error, "engine: fluid");
+    for (uint32_t i = 0; i < c->degraded.count; i++) {
+        const degraded_entry *e = &c->degraded.items[i];
+        if (e->has.loss) return REFUSE(e->loss, "on the ideal network no packet is lost") ||
+                                sim_hint(error, "engine: fluid");
+        if (e->has.bit_error_rate)
+            return REFUSE(e->bit_error_rate, "on the ideal network no packet is damaged") ||
+                   sim_hint(error, "engine: fluid");
+    }
+    return true;
+}
+
 static bool check_network(const scenario *s, sim_error *error)
 {
     const network_def *n = &s->network;
@@ -147,6 +165,7 @@ static bool check_network(const scenario *s, sim_error *error)
     if (n->engine == ENGINE_IDEAL && n->bottleneck_count)
         return REFUSE(n->bottleneck_count, "the ideal network has no bottlenecks to count") ||
                sim_hint(error, "engine: fluid");
+    if (n->engine == ENGINE_IDEAL && !check_ideal(s, error)) return false;
     if (scenario_forced_algorithm(s) == ALGORITHM_NVLS && !check_nvls(s, error)) return false;
     if (s->run.trace == TRACE_PACKETS)
         return REFUSE(s->run.trace, "trace level \"packets\" needs the packet engine, which is not modelled "

@@ -177,6 +177,16 @@ static uint32_t given_kernels(const world *w)
     return given;
 }
 
+static void add_losses(arena *a, const summary_input *in, summary_array *out)
+{
+    const network_counters n = network_counters_of(in->world->network);
+    if (!topology_loses(in->world->fabric)) return;
+    add(a, out, "retransmitted_bytes", UNIT_BYTES, "B", (double)n.retransmitted_bytes,
+        "what connections sent again in all steps, beside what they had to send");
+    add(a, out, "timeouts", UNIT_NONE, "1", (double)n.timeouts,
+        "times in all steps that a message waited until its lost end was sent again");
+}
+
 void summary_build(arena *a, const summary_input *in, summary_array *out)
 {
     const scenario *s = in->world->scenario;
@@ -194,6 +204,7 @@ void summary_build(arena *a, const summary_input *in, summary_array *out)
     add_causes(a, in, out);
     add_ideal_bubble(a, &in->world->schedule.def, out);
     add_hottest_link(a, in, out);
+    add_losses(a, in, out);
     if (s->training.kernel_times.count > 0)
         add(a, out, "kernels_given", UNIT_NONE, "kernels", given_kernels(in->world),
             arena_format(a, "kernels whose time came from the table of training, which has %u",

@@ -255,8 +255,9 @@ static const trace_column link_sample_columns[] = {
     TRACE_COLUMN(row_link_sample, transfers, "1", "Transfers that used the link. NULL: not recorded."),
     TRACE_COLUMN(row_link_sample, packets, "1", "Packets sent. NULL: the engine has none."),
     TRACE_COLUMN(row_link_sample, retransmitted_packets, "1",
-                 "Packets sent again. NULL: the engine has none."),
-    TRACE_COLUMN(row_link_sample, retransmitted_bytes, "B", "Bytes sent again. NULL: loss is not modelled."),
+                 "Packets sent again, by connections or by the link itself. NULL: the link has no faults."),
+    TRACE_COLUMN(row_link_sample, retransmitted_bytes, "B",
+                 "Bytes sent again, beside wire_bytes. NULL: the link has no faults."),
 };
 static const trace_column queue_sample_columns[] = {
     TRACE_KEY(row_queue_sample, link_part_id, "id", "The link that the queue feeds."),

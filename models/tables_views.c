@@ -111,18 +111,20 @@ static const trace_label retransmitting_links_labels[] = {
     { "link_part_id", "id", "The link." },
     { "link", "text", "Its name." },
     { "wire_bytes", "B", "Bytes that crossed it: payload and the flags of NCCL's protocols." },
-    { "retransmitted_bytes", "B", "Bytes sent again." },
+    { "retransmitted_bytes", "B", "Bytes sent again, beside these." },
+    { "retransmitted_packets", "1", "Packets of these." },
     { "retransmit_ratio", "1", "Bytes sent again against all that crossed it; above 0.0001." },
     STATE_LABEL,
 };
 static const char retransmitting_links_sql[] =
     "SELECT l.link_part_id, p.name AS link, sum(l.wire_bytes) AS wire_bytes,\n"
     "  sum(l.retransmitted_bytes) AS retransmitted_bytes,\n"
-    "  1.0 * sum(l.retransmitted_bytes) / sum(l.wire_bytes) AS retransmit_ratio,\n"
+    "  sum(l.retransmitted_packets) AS retransmitted_packets,\n"
+    "  1.0 * sum(l.retransmitted_bytes) / (sum(l.wire_bytes) + sum(l.retransmitted_bytes)) AS retransmit_ratio,\n"
     "  (SELECT run_state FROM completeness) AS run_state\n"
     "FROM link_sample l LEFT JOIN part p ON p.part_id = l.link_part_id\n"
     "GROUP BY l.link_part_id\n"
-    "HAVING sum(l.retransmitted_bytes) > 1e-4 * sum(l.wire_bytes)\n"
+    "HAVING sum(l.retransmitted_bytes) > 1e-4 * (sum(l.wire_bytes) + sum(l.retransmitted_bytes))\n"
     "ORDER BY retransmit_ratio DESC, l.link_part_id";
 
 static const trace_label gpus_under_70_busy_labels[] = {

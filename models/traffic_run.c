@@ -23,6 +23,7 @@ typedef struct traffic_context {
     trace *trace; // NULL: no database
     part_bases parts;
     uint64_t *sampled_bytes;         // per link, until the latest sample
+    link_troubles *sampled_troubles; // likewise
     sim_time sampled_ps, changed_ps; // the latest sample; when links changed
     name_id class_id;
     double start_wall_s, start_cpu_s;
@@ -144,11 +145,13 @@ static void sample_links(traffic_context *c, sim_time now_ps)
         if (bytes == before) continue;
         const double rate_Bps = (double)topology_link_at(c->result->fabric, l)->rate_mBps / 1000.0;
         const double busy_ratio = (double)(bytes - before) / rate_Bps / units_s_from_ps(now_ps - start_ps);
-        tables_write_link_sample(c->tables, &(row_link_sample){ .link_part_id = c->parts.first_link + l,
-                                                                .start_ps = start_ps,
-                                                                .end_ps = now_ps,
-                                                                .wire_bytes = bytes - before,
-                                                                .busy_ratio = busy_ratio });
+        row_link_sample row = { .link_part_id = c->parts.first_link + l,
+                                .start_ps = start_ps,
+                                .end_ps = now_ps,
+                                .wire_bytes = bytes - before,
+                                .busy_ratio = busy_ratio };
+        recorder_add_troubles(c->network, l, &c->sampled_troubles[l], &row);
+        tables_write_link_sample(c->tables, &row);
     }
     c->sampled_ps = now_ps;
 }
@@ -176,6 +179,7 @@ static bool build(traffic_context *c)
         return false;
     warn_of_bundles(c);
     c->sampled_bytes = arena_array(c->arena, uint64_t, topology_link_count(c->result->fabric));
+    c->sampled_troubles = arena_array(c->arena, link_troubles, topology_link_count(c->result->fabric));
     c->settings.on_changes = on_changes;
     c->settings.owner = c;
     if (o->output_path && c->scenario->run.trace >= (int)tables_all[TABLE_TRANSFER].level)
@@ -388,6 +392,13 @@ static void summarise(traffic_context *c)
     if (last_s > 0.0)
         add(c, "throughput", UNIT_RATE, "B/s", (double)r->bytes / last_s,
             "bytes of all flows by the time the last one ended");
+    if (topology_loses(c->result->fabric)) {
+        const network_counters n = network_counters_of(c->network);
+        add(c, "retransmitted_bytes", UNIT_BYTES, "B", (double)n.retransmitted_bytes,
+            "what connections sent again, beside the bytes of the flows");
+        add(c, "timeouts", UNIT_NONE, "1", (double)n.timeouts,
+            "times that a flow waited until its lost end was sent again");
+    }
     list_assumptions(c);
     recorder_write_summary(c->tables, (trace_opt_int){ 0 }, &c->result->run.summary);
     summary_digest(&c->result->run.summary, c->sim);
@@ -449,6 +460,7 @@ static bool execute(traffic_context *c)
     if (!c->failed) {
         sample_links(c, end_of_flows(c));
         find_hot_links(c);
+        link_alerts_find(c->arena, c->network, &c->result->run.alerts);
         summarise(c);
     }
     count(c);

@@ -105,6 +105,30 @@ void answer_warnings(arena *a, const world *w, const char *before, FILE *out)
         fprintf(out, "%s%s\n", before, output_printable(a, warnings.items[i]));
 }
 
+void answer_alerts(arena *a, const link_alert_array *alerts, FILE *out)
+{
+    for (uint32_t i = 0; i < alerts->count; i++)
+        fprintf(out, "alert       %s\n", link_alert_text(a, &alerts->items[i]));
+}
+
+void answer_alerts_json(json_writer *j, arena *a, const link_alert_array *alerts)
+{
+    if (alerts->count == 0) return;
+    json_array(j, "alerts");
+    for (uint32_t i = 0; i < alerts->count; i++) {
+        const link_alert *alert = &alerts->items[i];
+        json_object(j, NULL);
+        json_text(j, "link", alert->link);
+        json_number(j, "retransmit_ratio", alert->ratio);
+        json_count(j, "retransmitted_bytes", alert->troubles.retransmitted_bytes);
+        json_count(j, "retransmitted_packets", alert->troubles.retransmitted_packets);
+        json_count(j, "timeouts", alert->troubles.timeouts);
+        json_text(j, "text", link_alert_text(a, alert));
+        json_close(j);
+    }
+    json_close(j);
+}
+
 void answer_warnings_json(json_writer *j, arena *a, const world *w)
 {
     text_list warnings = { 0 };

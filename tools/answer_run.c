@@ -244,6 +244,7 @@ void answer_run(arena *a, const play_options *o, const run_result *r)
     print_culprits(a, r);
     print_links(a, r);
     print_memory(a, r);
+    answer_alerts(a, &r->alerts, stdout);
     answer_warnings(a, r->world, "warning     ", stdout);
     answer_assumptions(a, &r->assumptions, o->verbose, stdout);
     print_work(a, r);

@@ -86,6 +86,7 @@ void answer_run_json(arena *a, const play_options *o, const run_result *r)
     json_count(&j, "ranks", parallel_ranks(r->world->lanes.sizes));
     json_count(&j, "lanes", r->world->lanes.count);
     answer_warnings_json(&j, a, r->world);
+    answer_alerts_json(&j, a, &r->alerts);
     print_lists(&j, r);
     json_object(&j, "counters");
     json_count(&j, "events", c->events);

@@ -119,6 +119,7 @@ static void print_summary(arena *a, const traffic_command_options *o, const traf
     print_metrics(a, &run->summary, &r->flows);
     print_links(a, r);
     printf("\nnetwork     %s\n", describe_engine(a, r));
+    answer_alerts(a, &run->alerts, stdout);
     if (r->warning) printf("warning     %s\n", r->warning);
     answer_assumptions(a, &run->assumptions, o->play.verbose, stdout);
     printf("played      %s events in %s of CPU time, %s of memory at most\n",
@@ -223,6 +224,7 @@ static void print_json(arena *a, const traffic_command_options *o, const traffic
     json_array(&j, "warnings");
     if (r->warning) json_text(&j, NULL, r->warning);
     json_close(&j);
+    answer_alerts_json(&j, a, &run->alerts);
     json_object(&j, "counters");
     json_count(&j, "events", run->counters.events);
     json_count(&j, "transfers", run->counters.transfers);

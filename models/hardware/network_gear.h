@@ -42,5 +42,13 @@ extern const char *const transport_words[]; // "infiniband", "roce", "tcp"; ends
 uint64_t transport_default_mtu_bytes(transport_kind kind);
 // The nearest MTU that the transport has: 256 to 4096 in powers of two, for TCP any from 576 to 9216.
 uint64_t transport_nearest_mtu_bytes(transport_kind kind, uint64_t mtu_bytes);
-// Share of the line rate that payload gets in a long message; the MTU is one that the transport has.
+typedef struct transport_packet { // a full one
+    uint64_t payload_bytes, wire_bytes;
+} transport_packet;
+transport_packet transport_packet_of(transport_kind kind, uint64_t mtu_bytes); // of an MTU that the transport has
+// What a connection moves at most that one core serves; 0: no core takes part.
+double transport_connection_Bps(transport_kind kind);
+// From the loss of a packet that nobody misses until it is sent again.
+sim_time transport_timeout_ps(transport_kind kind);
+// Share of the line rate that payload gets in a long message: payload_bytes / wire_bytes.
 double transport_payload_ratio(transport_kind kind, uint64_t mtu_bytes);

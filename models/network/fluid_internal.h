@@ -2,6 +2,7 @@
 // models/network/fluid_internal.h: what the files of the fluid engine share; nobody else includes it.
 //   fluid_network.c  the life of a request: begins, moves, is sent, is delivered; settling; the table of functions
 //   fluid_path.c     from a request to links, factors, work and latency; into the solver and out of it
+//   fluid_loss.c     what windows and lossy links leave of a connection; what is sent again; lost ends of messages
 //   fluid_links.c    links that change: capacities, what is sent again, other paths; bytes per link
 //   fluid_phase.c    the bottleneck count
 #pragma once
@@ -25,6 +26,7 @@ typedef enum fluid_stage {
     FLUID_NONE,
     FLUID_WAITING, // the request's own latency passes
     FLUID_MOVING,
+    FLUID_LOST, // the last packet of one of its messages is lost, which its sender does not know yet
     FLUID_SENT, // the latency of its edges passes
 } fluid_stage;
 
@@ -61,6 +63,18 @@ typedef struct fluid_known_path { // of a prepared request, as the links were wh
     uint64_t as_of1;                    // 1 + fluid_network.changes; 0: none is known
 } fluid_known_path;
 
+// An edge of a request, or one of its queue pairs (fluid_path.c).
+typedef struct fluid_strand {
+    uint32_t edge, pair, pairs; // which; pairs 0: before the first
+    uint64_t bytes, cap_mBps;   // cap: MAXMIN_NONE if there is none
+    sim_time delay_ps, latency_ps;
+    double loss;         // of one of its packets, on all its path
+    double resent_ratio; // bytes sent again, to its bytes
+    uint32_t count;      // of path
+    bool strays;
+    uint32_t path[TOPOLOGY_PATH_MAX];
+} fluid_strand;
+
 ARRAY_OF(fluid_flow, fluid_flow_array);
 ARRAY_OF(fluid_known_path, fluid_known_path_array);
 ARRAY_OF(fluid_crossing, fluid_crossing_array);
@@ -75,7 +89,7 @@ typedef struct fluid_network {
     fluid_crossing_array pool;   // blocks of powers of two
     uint32_t free_blocks[EDGE_BLOCK_SIZES];
     bool settle_is_due;
-    uint16_t kind_begins, kind_sent, kind_delivered, kind_settles, kind_converges, kind_phase_ends;
+    uint16_t kind_begins, kind_sent, kind_times_out, kind_delivered, kind_settles, kind_converges, kind_phase_ends;
     fluid_counters counters;
 
     // The path that is being worked out.
@@ -119,6 +133,16 @@ void fluid_forget_path(network *n, uint32_t slot);
 bool fluid_path_is_same(const network *n, uint32_t slot); // f->path as the stored one
 void fluid_enter(network *n, uint32_t slot);              // into the solver, by its stored path
 void fluid_leave(network *n, uint32_t slot);              // out of the solver
+
+// From {0} through all strands of the request, by edge and queue pair; false at the end.
+bool fluid_next_strand(const network *n, const transfer *t, fluid_strand *s);
+
+// ---- fluid_loss.c
+bool fluid_minds_transport(const network *n); // a window, or a link that loses packets
+// Of a strand through the network, whose path is known: its losses, and the cap that they and the window set.
+void fluid_limit_strand(const network *n, fluid_strand *s);
+// The request has been sent: counts what was sent again. How often it waits for a timeout; mostly 0.
+uint32_t fluid_count_losses(network *n, uint32_t slot);
 
 // ---- fluid_links.c
 void fluid_set_link(network *n, link_id l, double ratio);

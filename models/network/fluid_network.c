@@ -168,12 +168,39 @@ static void on_begins(sim *s, void *owner, const sim_event *event)
     begin_moving(n, event->target);
 }
 
+// Nobody misses a lost packet behind which no other follows, until the sender's timeout has passed. The links are free until
+// then, and what is one packet does not load them again.
+static void wait_for_timeout(network *n, uint32_t slot, uint32_t timeouts)
+{
+    const fluid_network *f = n->state;
+    fluid_flow *flow = &f->flows.items[slot];
+    const sim_time now = sim_now(n->sim);
+    const __int128 wait_ps = (__int128)timeouts * topology_policy(n->topology)->terms.timeout_ps;
+    SIM_ASSERT(wait_ps <= SIM_TIME_MAX - now - flow->tail_ps); // the horizon
+    flow->stage = FLUID_LOST;
+    flow->event = sim_schedule(n->sim, now + (sim_time)wait_ps, f->kind_times_out, slot,
+                               n->transfers.items[slot].generation);
+}
+
+static void on_times_out(sim *s, void *owner, const sim_event *event)
+{
+    network *n = owner;
+    (void)s;
+    SIM_ASSERT(n->transfers.items[event->target].generation == event->extra);
+    wait_for_delivery(n, event->target);
+}
+
 void fluid_finish_moving(network *n, uint32_t slot, bool as_event)
 {
     fluid_network *f = n->state;
     fluid_flow *flow = &f->flows.items[slot];
     fluid_count_links(n, slot, true);
     fluid_forget_path(n, slot);
+    const uint32_t timeouts = topology_loses(n->topology) ? fluid_count_losses(n, slot) : 0;
+    if (timeouts > 0) {
+        wait_for_timeout(n, slot, timeouts);
+        return;
+    }
     if (flow->tail_ps > 0 || as_event) {
         wait_for_delivery(n, slot);
         return;
@@ -247,6 +274,7 @@ static void verify_flow(const network *n, uint32_t slot)
     switch ((fluid_stage)flow->stage) {
     case FLUID_NONE: SIM_ASSERT(n->transfers.items[slot].generation % 2 == 0 && !pending); break;
     case FLUID_WAITING:
+    case FLUID_LOST:
     case FLUID_SENT: SIM_ASSERT(pending && flow->solver_flow == NO_ID); break;
     case FLUID_MOVING:
         SIM_ASSERT(flow->left > 0 && flow->left <= (fluid_work)flow->pace_bytes * FLUID_WORK_PER_BYTE);
@@ -283,7 +311,7 @@ static network *fluid_create_like(arena *a, sim *s, const network *n)
 static bool fluid_is_steady(const network *n)
 {
     const fluid_options *options = &fluid_of(n)->options;
-    return options->completion_window == 0.0 && !options->bottleneck_count;
+    return options->completion_window == 0.0 && !options->bottleneck_count && !topology_loses(n->topology);
 }
 
 static const network_ops fluid_ops = { .engine = ENGINE_FLUID,
@@ -327,6 +355,7 @@ network *network_create_fluid(arena *a, sim *s, const topology *t, const fluid_o
     network *n = network_create(a, s, t, &fluid_ops, f);
     f->kind_begins = sim_add_kind(s, "transfer begins", SIM_ACT, on_begins, n);
     f->kind_sent = sim_add_kind(s, "transfer sent", SIM_ACT, on_sent, n);
+    f->kind_times_out = sim_add_kind(s, "transfer times out", SIM_ACT, on_times_out, n);
     f->kind_delivered = sim_add_kind(s, "transfer delivered", SIM_ACT, on_delivered, n);
     f->kind_converges = sim_add_kind(s, "routing converges", SIM_ACT, fluid_on_converges, n);
     f->kind_phase_ends = sim_add_kind(s, "phase ends", SIM_ACT, fluid_on_phase_ends, n);

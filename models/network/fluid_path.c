@@ -24,22 +24,13 @@
 
 // ---- strands
 
-typedef struct strand {
-    uint32_t edge, pair, pairs; // which; pairs 0: before the first
-    uint64_t bytes, cap_mBps;   // cap: MAXMIN_NONE if there is none
-    sim_time delay_ps, latency_ps;
-    uint32_t count; // of path
-    bool strays;
-    uint32_t path[TOPOLOGY_PATH_MAX];
-} strand;
-
 static bool same_path(const uint32_t *a, uint32_t a_count, const uint32_t *b, uint32_t b_count)
 {
     return a_count == b_count && memcmp(a, b, a_count * sizeof *a) == 0;
 }
 
 // The path that routing gives now. When none leads there, the one on which the flow then waits.
-static void find_route(const network *n, const network_edge *edge, strand *s)
+static void find_route(const network *n, const network_edge *edge, fluid_strand *s)
 {
     const fluid_network *f = n->state;
     s->strays = false;
@@ -61,7 +52,7 @@ static const topology_link *link_of(const topology *t, uint32_t link_or_bundle)
     return topology_link_at(t, topology_bundle_members(t, link_or_bundle).first); // they are all alike
 }
 
-static bool crosses_network(const network *n, const strand *s)
+static bool crosses_network(const network *n, const fluid_strand *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
         if (link_of(n->topology, s->path[i])->class == LINK_NETWORK) return true;
@@ -69,7 +60,7 @@ static bool crosses_network(const network *n, const strand *s)
 }
 
 // The delay of its path, and with it the latency of the edge.
-static void add_latency(const network *n, const transfer *t, const network_edge *edge, strand *s)
+static void add_latency(const network *n, const transfer *t, const network_edge *edge, fluid_strand *s)
 {
     s->delay_ps = 0;
     for (uint32_t i = 0; i < s->count; i++)
@@ -80,7 +71,7 @@ static void add_latency(const network *n, const transfer *t, const network_edge 
 }
 
 // Of each strand of an edge: its part of the request's, and what a queue pair carries.
-static uint64_t cap_of(const fabric_policy *policy, const transfer *t, const strand *s, bool networked)
+static uint64_t cap_of(const fabric_policy *policy, const transfer *t, const fluid_strand *s, bool networked)
 {
     uint64_t cap_mBps = t->rate_cap_mBps > 0 ? t->rate_cap_mBps / s->pairs : MAXMIN_NONE;
     if (networked && policy->queue_pair_cap_mBps > 0 && policy->queue_pair_cap_mBps < cap_mBps)
@@ -89,7 +80,7 @@ static uint64_t cap_of(const fabric_policy *policy, const transfer *t, const str
 }
 
 // From {0} through all strands of the request, by edge and queue pair; false at the end.
-static bool next_strand(const network *n, const transfer *t, strand *s)
+bool fluid_next_strand(const network *n, const transfer *t, fluid_strand *s)
 {
     const fabric_policy *policy = topology_policy(n->topology);
     if (s->pair + 1 < s->pairs) {
@@ -108,6 +99,8 @@ static bool next_strand(const network *n, const transfer *t, strand *s)
     s->bytes = edge->bytes / s->pairs + (s->pair < edge->bytes % s->pairs);
     s->cap_mBps = cap_of(policy, t, s, networked);
     add_latency(n, t, edge, s);
+    s->loss = s->resent_ratio = 0.0;
+    if (fluid_minds_transport(n) && crosses_network(n, s)) fluid_limit_strand(n, s);
     return true;
 }
 
@@ -118,7 +111,7 @@ static fluid_work work_of(uint64_t bytes)
     return (fluid_work)bytes * FLUID_WORK_PER_BYTE;
 }
 
-static fluid_demand demand_of_one(network *n, const strand *s)
+static fluid_demand demand_of_one(network *n, const fluid_strand *s)
 {
     fluid_network *f = n->state;
     array_clear(&f->path);
@@ -161,7 +154,7 @@ static uint64_t lay_strands(network *n, const transfer *t)
 {
     enum { UNITS_MAX = 64 };
     uint64_t least = UINT64_MAX, greatest = 0;
-    for (strand s = { 0 }; next_strand(n, t, &s);) {
+    for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
         if (s.bytes == 0) continue;
         if (s.bytes > greatest) greatest = s.bytes;
         if (s.bytes < least) least = s.bytes;
@@ -196,7 +189,7 @@ static uint32_t pace_link(const network *n)
     return pace;
 }
 
-static sim_time strand_wire_ps(const network *n, const strand *s)
+static sim_time strand_wire_ps(const network *n, const fluid_strand *s)
 {
     const fluid_network *f = n->state;
     sim_time longest_ps = 0;
@@ -226,7 +219,7 @@ static sim_time flow_wire_ps(const network *n, const fluid_demand *demand)
 static void add_limits(const network *n, const transfer *t, uint64_t unit_bytes, fluid_demand *demand)
 {
     sim_time longest_ps = 0;
-    for (strand s = { 0 }; next_strand(n, t, &s);) {
+    for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
         const sim_time own_ps = strand_wire_ps(n, &s);
         if (s.latency_ps + own_ps > longest_ps) longest_ps = s.latency_ps + own_ps;
         if (s.delay_ps > demand->delay_ps) demand->delay_ps = s.delay_ps;
@@ -261,8 +254,8 @@ static fluid_demand demand_of_many(network *n, const transfer *t)
 fluid_demand fluid_find_path(network *n, uint32_t slot)
 {
     const transfer *t = &n->transfers.items[slot];
-    strand first = { 0 };
-    if (t->edge_count == 1 && next_strand(n, t, &first) && first.pairs == 1) return demand_of_one(n, &first);
+    fluid_strand first = { 0 };
+    if (t->edge_count == 1 && fluid_next_strand(n, t, &first) && first.pairs == 1) return demand_of_one(n, &first);
     return demand_of_many(n, t);
 }
 

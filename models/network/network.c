@@ -10,6 +10,10 @@ network *network_create(arena *a, sim *s, const topology *t, const network_ops *
     for (uint32_t i = 0; i < EDGE_BLOCK_SIZES; i++)
         n->free_edges[i] = NO_ID;
     n->link_bytes = arena_array(a, uint64_t, topology_link_count(t) + topology_bundle_count(t));
+    if (topology_loses(t)) {
+        n->link_resent_bytes = arena_array(a, uint64_t, topology_link_count(t));
+        n->link_timeouts = arena_array(a, uint64_t, topology_link_count(t));
+    }
     return n;
 }
 
@@ -223,6 +227,21 @@ uint64_t network_link_bytes(const network *n, link_id l)
     const bundle_members m = topology_bundle_members(n->topology, bundle);
     const uint64_t carried = n->link_bytes[bundle];
     return n->link_bytes[l] + carried / m.count + ((l - m.first) / 2 < carried % m.count);
+}
+
+link_troubles network_link_troubles(const network *n, link_id l)
+{
+    link_troubles troubles = { 0 };
+    const link_faults *faults = topology_faults_of(n->topology, l);
+    if (!faults) return troubles;
+    if (faults->frame_error > 0.0)
+        troubles.retransmitted_bytes = (uint64_t)((double)network_link_bytes(n, l) * faults->resent_ratio);
+    if (n->link_resent_bytes) {
+        troubles.retransmitted_bytes += n->link_resent_bytes[l];
+        troubles.timeouts = n->link_timeouts[l];
+    }
+    troubles.retransmitted_packets = troubles.retransmitted_bytes / topology_packet_bytes(n->topology, l);
+    return troubles;
 }
 
 void network_set_link(network *n, link_id l, double ratio)

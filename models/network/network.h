@@ -50,7 +50,8 @@ void network_carry(network *n, const network_request *request, uint64_t times);
 // with, without what network_set_link() has changed since.
 network *network_create_like(arena *a, sim *s, const network *n);
 // Whether requests that share no link with others take equally long whenever they begin and whatever moves elsewhere. Not with
-// completion windows, which lie at fixed instants, nor with the bottleneck count, which asks for a network at rest.
+// completion windows, which lie at fixed instants, nor with the bottleneck count, which asks for a network at rest, nor while any
+// link loses packets, for which messages wait at random.
 bool network_is_steady(const network *n);
 bool network_in_flight(const network *n, transfer_id id);
 // The fluid engine only: from this instant on the link carries ratio times its rate; 0: it is down, 1: as it began. A cable is
@@ -63,13 +64,22 @@ typedef struct network_counters {
     uint64_t started, delivered, cancelled; // requests
     // Of edges, x multiplicity; equal at rest (conservation). A step of 16,384 GPUs sends about 2^53.
     unsigned __int128 bytes_sent, bytes_received;
-    uint64_t retransmitted_bytes; // beside these, x multiplicity
+    uint64_t retransmitted_bytes; // beside these, x multiplicity; not those that links send again themselves
+    uint64_t timeouts;            // waited for, x multiplicity
     uint32_t in_flight, in_flight_high_water;
 } network_counters;
 network_counters network_counters_of(const network *n);
 // Carried so far, not multiplied, for what a request stands for uses other links: by finished requests; in the fluid engine
 // also by those in flight, up to now.
 uint64_t network_link_bytes(const network *n, link_id l);
+
+// What a link has damaged so far, not multiplied. Bytes are sent again by the connections that cross it or by the link itself;
+// counted when a request has been sent, the link's own with the bytes that it carries.
+typedef struct link_troubles {
+    uint64_t retransmitted_bytes, retransmitted_packets; // beside network_link_bytes()
+    uint64_t timeouts;                                   // of connections
+} link_troubles;
+link_troubles network_link_troubles(const network *n, link_id l);
 
 // Who does not move, and will not unless the fabric changes: for the message when nothing else is left to happen.
 typedef struct network_stuck_report {

@@ -59,6 +59,7 @@ struct network {
     uint32_t free_edges[EDGE_BLOCK_SIZES]; // per power of two: a block of so many edges, or NO_ID
     // Of links, then of bundles; counted by the engine, at the latest when it finishes a request.
     uint64_t *link_bytes;
+    uint64_t *link_resent_bytes, *link_timeouts; // of links, by connections; NULL: no link loses packets
     network_counters counters;
     void *state; // the engine's
 };

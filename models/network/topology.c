@@ -103,18 +103,22 @@ static void add_degraded(topology *t, link_id l)
     t->degraded.items[low] = l;
 }
 
+void topology_lower_rate(topology *t, link_id l, double ratio, double health)
+{
+    topology_link *link = &t->links.items[l];
+    const uint64_t rate_mBps = (uint64_t)llround((double)link->rate_mBps * ratio);
+    link->rate_mBps = rate_mBps > 0 ? rate_mBps : 1;
+    if (link->health_ratio == 1.0 && health < 1.0) add_degraded(t, l);
+    link->health_ratio *= health;
+    const uint32_t bundle = topology_bundle_of_link(t, l);
+    if (bundle != NO_ID) t->bundle_rates_mBps[bundle - t->links.count] = tree_bundle_rate_mBps(t, bundle);
+}
+
 void topology_degrade_link(topology *t, link_id l, double ratio)
 {
     SIM_ASSERT(t->sealed && l < t->links.count && ratio > 0.0 && ratio <= 1.0);
-    topology_link *link = &t->links.items[l];
-    SIM_ASSERT(link->health_ratio == 1.0);
-    if (ratio == 1.0) return;
-    const uint64_t rate_mBps = (uint64_t)llround((double)link->rate_mBps * ratio);
-    link->rate_mBps = rate_mBps > 0 ? rate_mBps : 1;
-    link->health_ratio = ratio;
-    const uint32_t bundle = topology_bundle_of_link(t, l);
-    if (bundle != NO_ID) t->bundle_rates_mBps[bundle - t->links.count] = tree_bundle_rate_mBps(t, bundle);
-    add_degraded(t, l);
+    SIM_ASSERT(t->links.items[l].health_ratio == 1.0);
+    topology_lower_rate(t, l, ratio, ratio);
 }
 
 // ---- what is refused

@@ -5,6 +5,7 @@
 // are in fabric_state.h. It knows no traffic. Paths: routing.h; counts and pictures: topology_facts.h.
 #pragma once
 #include "models/ids.h"
+#include "models/network/transport.h"
 #include "sim/arena.h"
 #include "sim/error.h"
 #include "sim/units.h"
@@ -55,6 +56,7 @@ typedef struct fabric_policy { // how the network carries connections
     uint32_t queue_pairs;         // of a connection, unless its request has more; >= 1
     uint64_t queue_pair_cap_mBps; // of each; 0: none
     sim_time reroute_ps;          // from a link's failure until routes avoid it; SIM_TIME_MAX: never
+    transport_terms terms;        // of connections over the network
 } fabric_policy;
 
 typedef struct topology topology;
@@ -80,6 +82,23 @@ static inline link_id topology_link_back(link_id l)
 const link_id *topology_outgoing(const topology *t, vertex_id v, uint32_t *count); // sealed only; by link id
 // Links whose health_ratio is below 1, by link id.
 const link_id *topology_degraded_links(const topology *t, uint32_t *count);
+
+// Links that damage what they carry, from the start of a run to its end (topology_faults.c).
+typedef struct link_faults {
+    double loss;         // of packets, on this link alone; their connection sends them again
+    double frame_error;  // of frames, which the link itself sends again
+    double resent_ratio; // bytes sent again for frame_error, to those that get through
+} link_faults;
+// NULL: none, as mostly.
+const link_faults *topology_faults_of(const topology *t, link_id l);
+// Those that have any, by link id.
+const link_id *topology_faulty_links(const topology *t, uint32_t *count);
+uint64_t topology_packet_bytes(const topology *t, link_id l); // payload of a full one
+// Whether any link loses packets, which is decided by random numbers as a run goes on.
+bool topology_loses(const topology *t);
+// Of a packet that crosses a link or a bundle; of a bundle the mean of its members by their rates.
+double topology_loss(const topology *t, uint32_t link_or_bundle);
+
 uint32_t topology_node_count(const topology *t);
 uint32_t topology_gpu_count(const topology *t);
 uint32_t topology_nic_count(const topology *t);

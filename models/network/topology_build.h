@@ -37,6 +37,14 @@ void topology_add_node(topology *t, const node_wiring *wiring); // topology_node
 // A link has less than its rate from the start: ratio of it, above 0 and at most 1, rounded to the nearest 1 mB/s and at
 // least 1. Once for each link, of a sealed topology and before anybody else looks at it.
 void topology_degrade_link(topology *t, link_id l, double ratio);
+// A link damages packets from the start (topology_faults.c). Once for each link, after it is degraded. Its rate falls by what
+// it sends in vain; its health_ratio is that of one connection that has it to itself, as if it were one of four alike.
+typedef struct link_fault_def {
+    double loss;           // packets; the link must be of the network, and the policy's terms say what packets are
+    double bit_error_rate; // what error correction leaves; damages frames of one packet each
+    bool repeats;          // the link sends damaged frames again; else they are lost as packets are
+} link_fault_def;
+void topology_fault_link(topology *t, link_id l, const link_fault_def *def);
 
 // Keys at which a builder may have something to refuse; where each was written, or NULL.
 typedef enum fabric_key {

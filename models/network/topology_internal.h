@@ -68,6 +68,7 @@ ARRAY_OF(topology_node, topology_node_array);
 ARRAY_OF(topology_gpu, topology_gpu_array);
 ARRAY_OF(topology_nic, topology_nic_array);
 ARRAY_OF(link_id, link_id_array);
+ARRAY_OF(link_faults, link_faults_array);
 
 struct topology {
     arena *arena;
@@ -88,11 +89,17 @@ struct topology {
     link_id *out_links;
     uint64_t *bundle_rates_mBps; // of sealed ones
     link_id_array degraded;      // ascending
+    link_id_array faulty;        // ascending
+    link_faults_array faults;    // as faulty
+    bool loses;
 };
 
 vertex_id topology_add_vertex(topology *t, vertex_kind kind, node_id node, uint32_t number);
 // Two links, there and back: the first's id; the second's is one more.
 link_id topology_add_cable(topology *t, const topology_link *there);
+
+// Lowers the rate of a link, and with it that of its bundle; health: of health_ratio.
+void topology_lower_rate(topology *t, link_id l, double ratio, double health);
 
 // The pair i < j of n, counted row by row: (0,1) (0,2) .. (0,n-1) (1,2) ..
 static inline uint32_t topology_pair(uint32_t n, uint32_t i, uint32_t j)

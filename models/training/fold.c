@@ -7,6 +7,7 @@
 const char *const fold_obstacle_words[] = {
     "nothing is in the way",
     "the network counts transfers of all ranks together (bottleneck_count)",
+    "a link loses packets, so that no two ranks wait alike",
     "a tensor-parallel group leaves its node",
     "GPUs of a tensor-parallel group differ in health",
     "ranks of a tensor-parallel group share a link",
@@ -444,7 +445,8 @@ uint64_t fold_tensor_multiple(arena *scratch, const fold_question *q)
 
 static bool check_network(fold_proof *p)
 {
-    return !p->question->counts_together || stop(p, FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, NO_ID);
+    if (p->question->counts_together) return stop(p, FOLD_TRANSFERS_COUNTED_TOGETHER, NO_ID, NO_ID);
+    return !topology_loses(p->question->fabric) || stop(p, FOLD_LINK_LOSES, NO_ID, NO_ID);
 }
 
 static bool check_messages(arena *scratch, fold_proof *p)

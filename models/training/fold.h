@@ -24,7 +24,7 @@
 // as such.
 //
 // It needs a network where what a transfer does depends on none with which it shares no link: not the bottleneck count, which
-// looks at all that begins together.
+// looks at all that begins together; and where it is the same each time: not while a link loses packets.
 //
 // It holds for a healthy fabric, that is until a link fails or changes in the course of a run.
 #pragma once
@@ -43,6 +43,7 @@ typedef struct fold_question {
 typedef enum fold_obstacle_kind {
     FOLD_NO_OBSTACLE,
     FOLD_TRANSFERS_COUNTED_TOGETHER,
+    FOLD_LINK_LOSES,
     FOLD_GROUP_LEAVES_NODE,
     FOLD_GROUP_DIFFERS_IN_HEALTH,
     FOLD_COLUMNS_SHARE_LINK,

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/link_alerts.h"
+#include "sim/words.h"
+
+static void add_sorted(arena *a, const link_alert *alert, link_alert_array *out)
+{
+    uint32_t place = out->count;
+    array_push(out, a);
+    for (; place > 0 && out->items[place - 1].ratio < alert->ratio; place--)
+        out->items[place] = out->items[place - 1];
+    out->items[place] = *alert;
+}
+
+void link_alerts_find(arena *a, const network *n, link_alert_array *out)
+{
+    const topology *t = network_topology(n);
+    uint32_t count;
+    const link_id *links = topology_faulty_links(t, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        char name[192];
+        link_alert alert = { .troubles = network_link_troubles(n, links[i]) };
+        const double resent = (double)alert.troubles.retransmitted_bytes;
+        const double all = resent + (double)network_link_bytes(n, links[i]);
+        if (all == 0.0 || (resent <= LINK_ALERT_RATIO * all && alert.troubles.timeouts == 0)) continue;
+        alert.ratio = resent / all;
+        alert.link = arena_text(a, topology_link_name(t, links[i], name, sizeof name));
+        add_sorted(a, &alert, out);
+    }
+}
+
+const char *link_alert_text(arena *a, const link_alert *alert)
+{
+    char packets[WORDS_GROUPED_SIZE], timeouts[WORDS_GROUPED_SIZE];
+    const link_troubles *t = &alert->troubles;
+    return arena_format(a,
+                        "%s: %.2g %% of its bytes were sent again (%s packet%s, %s timeout%s); a healthy link has "
+                        "less than 0.01 %%",
+                        alert->link, 100.0 * alert->ratio, words_grouped(packets, t->retransmitted_packets),
+                        t->retransmitted_packets == 1 ? "" : "s", words_grouped(timeouts, t->timeouts),
+                        t->timeouts == 1 ? "" : "s");
+}

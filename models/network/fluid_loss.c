@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What windows and lossy links leave of connections.
+//
+// A link that loses packets with probability p has 1 - p of its rate left, for what it lost it had carried before. Beyond that
+// each connection has a cap, its goodput on the whole path if it had it to itself (transport.h):
+//     cap = goodput(1 - product of (1 - p_l), least of C_l, 2 delay)      C_l [B/s]: the rate of link l with its losses
+// Exact alone. In traffic that leaves a connection less than its cap it is early by what go-back-N would throw away at that
+// rate, less than 1 - (1 - p) / (1 + (N - 1) p); links carry none of what is thrown away.
+//     resent = bytes (1 / efficiency - 1)
+//
+// Mostly a lost packet is missed when the next one comes. The last packet of a message has none behind it: if it is lost, with
+// probability p for each of the request's messages (its steps), the message waits for the sender's timeout, again and again
+// while that packet is lost again. Which messages these are is drawn: a request's waits depend on the run's seed, on who sends
+// how much to whom, and on when it began, so that neither the order of events nor any other request shifts them. Waits of one
+// request add up, as if none of its messages moved meanwhile; two edges that wait at once are counted one after the other.
+#include "models/network/fluid_internal.h"
+#include "sim/hash.h"
+#include "sim/rng.h"
+#include <math.h>
+
+bool fluid_minds_transport(const network *n)
+{
+    return topology_loses(n->topology) || topology_policy(n->topology)->terms.window_bytes > 0;
+}
+
+// ---- caps
+
+typedef struct way { // of a strand
+    double arrives;  // probability of a packet
+    double rate_Bps; // with what is lost
+} way;
+
+static way way_of(const network *n, const fluid_strand *s)
+{
+    way w = { .arrives = 1.0, .rate_Bps = s->cap_mBps == MAXMIN_NONE ? INFINITY : (double)s->cap_mBps / 1000.0 };
+    for (uint32_t i = 0; i < s->count; i++) {
+        const double arrives = 1.0 - topology_loss(n->topology, s->path[i]);
+        w.arrives *= arrives;
+        w.rate_Bps = fmin(w.rate_Bps, (double)topology_rate_mBps(n->topology, s->path[i]) / 1000.0 / arrives);
+    }
+    return w;
+}
+
+void fluid_limit_strand(const network *n, fluid_strand *s)
+{
+    const transport_terms *terms = &topology_policy(n->topology)->terms;
+    const way w = way_of(n, s);
+    const double round_trip_s = units_s_from_ps(2 * s->delay_ps);
+    const double goodput_Bps = transport_goodput_Bps(terms, 1.0 - w.arrives, w.rate_Bps, round_trip_s);
+    const uint64_t cap_mBps = (uint64_t)fmax(goodput_Bps * 1000.0, 1.0);
+    if (goodput_Bps < w.rate_Bps && cap_mBps < s->cap_mBps) s->cap_mBps = cap_mBps;
+    s->loss = 1.0 - w.arrives;
+    if (s->loss > 0.0)
+        s->resent_ratio = 1.0 / transport_efficiency(terms, s->loss, w.rate_Bps, round_trip_s) - 1.0;
+}
+
+// ---- lost ends of messages
+
+typedef struct draws {
+    uint64_t key, who, when;
+    uint32_t next;
+} draws;
+
+// In [0, 1), 53 bits, as rng_uniform(): a block of the generator for each, for few are drawn.
+static double draw(draws *d)
+{
+    const uint64_t who = hash_mix(d->who + d->next++);
+    const uint32_t counter[4] = { (uint32_t)who, (uint32_t)(who >> 32), (uint32_t)d->when,
+                                  (uint32_t)(d->when >> 32) },
+                   key[2] = { (uint32_t)d->key, (uint32_t)(d->key >> 32) };
+    uint32_t out[4];
+    rng_philox4x32(counter, key, out);
+    return (double)(((uint64_t)out[1] << 32 | out[0]) >> 11) * 0x1p-53;
+}
+
+// Failures until so many messages have succeeded, each trial failing with probability loss. From one failure to the next
+// there are floor(ln(1 - u) / ln(1 - loss)) successes.
+static uint32_t count_failures(draws *d, uint32_t messages, double loss)
+{
+    uint32_t failures = 0;
+    for (double left = messages;;) {
+        left -= floor(log1p(-draw(d)) / log1p(-loss));
+        if (left <= 0.0) return failures;
+        failures++;
+    }
+}
+
+static uint32_t draw_timeouts(const network *n, const fluid_flow *flow, const transfer *t,
+                              const fluid_strand *s)
+{
+    const network_edge *edge = &network_edges(n, t)[s->edge];
+    draws d = { .key = topology_policy(n->topology)->terms.key, .when = (uint64_t)flow->begin_ps };
+    d.who = hash_mix(hash_mix((uint64_t)edge->from << 32 | edge->to) ^ (hash_mix(s->bytes) + s->pair));
+    return count_failures(&d, t->delay_crossings > 0 ? t->delay_crossings : 1, s->loss);
+}
+
+// ---- counting
+
+typedef struct blamed { // a link of the path that loses packets, and its part of the losses
+    link_id link;
+    double weight;
+} blamed;
+
+enum { BLAMED_MAX = 64 }; // more faulty links than that on one path are one too many to tell apart
+
+static void add_blamed(const network *n, link_id l, double share, blamed *list, uint32_t *count)
+{
+    const double loss = topology_loss(n->topology, l);
+    if (loss > 0.0 && *count < BLAMED_MAX)
+        list[(*count)++] = (blamed){ l, loss * share };
+}
+
+static uint32_t find_blamed(const network *n, const fluid_strand *s, blamed *list)
+{
+    const topology *t = n->topology;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->path[i] < topology_link_count(t)) {
+            add_blamed(n, s->path[i], 1.0, list, &count);
+            continue;
+        }
+        const bundle_members m = topology_bundle_members(t, s->path[i]);
+        for (uint32_t k = 0; k < m.count; k++)
+            add_blamed(n, m.first + 2 * k, 1.0 / m.count, list, &count);
+    }
+    return count;
+}
+
+// Dealt out by weight, to the byte; timeouts to the worst link.
+static void blame_links(network *n, const fluid_strand *s, uint64_t resent_bytes, uint32_t timeouts)
+{
+    blamed list[BLAMED_MAX];
+    const uint32_t count = find_blamed(n, s, list);
+    double all = 0.0, through = 0.0;
+    uint32_t worst = 0;
+    uint64_t dealt = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        all += list[i].weight;
+        if (list[i].weight > list[worst].weight) worst = i;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        through += list[i].weight;
+        const uint64_t until = i + 1 == count ? resent_bytes : (uint64_t)((double)resent_bytes * (through / all));
+        n->link_resent_bytes[list[i].link] += until - dealt;
+        dealt = until;
+    }
+    if (count > 0) n->link_timeouts[list[worst].link] += timeouts;
+}
+
+uint32_t fluid_count_losses(network *n, uint32_t slot)
+{
+    const fluid_network *f = n->state;
+    const transfer *t = &n->transfers.items[slot];
+    uint32_t all = 0;
+    for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
+        if (s.loss == 0.0 || s.bytes == 0) continue;
+        const uint64_t resent_bytes = (uint64_t)llround((double)s.bytes * s.resent_ratio);
+        const uint32_t timeouts = draw_timeouts(n, &f->flows.items[slot], t, &s);
+        blame_links(n, &s, resent_bytes, timeouts);
+        n->counters.retransmitted_bytes += resent_bytes * t->multiplicity;
+        n->counters.timeouts += (uint64_t)timeouts * t->multiplicity;
+        all += timeouts;
+    }
+    return all;
+}
