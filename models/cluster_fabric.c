@@ -50,11 +50,23 @@ static double nic_ratio(const fabric_def *def, const nic_def *nic)
     return headers < nic->payload_ratio ? headers : nic->payload_ratio;
 }
 
+// The slowest NIC decides.
+static sim_time nic_delay_ps(const cluster_def *c)
+{
+    sim_time delay_ps = 0;
+    for (uint32_t g = 0; g < c->group_count; g++) {
+        const node_def *node = c->groups[g].node;
+        if (node->nics > 0 && node->nic.delay_ps > delay_ps) delay_ps = node->nic.delay_ps;
+    }
+    return delay_ps;
+}
+
 static transport_terms terms_of(const cluster_def *c, uint64_t key)
 {
     const fabric_def *f = &c->fabric;
     transport_terms terms = { .recovery = (loss_recovery)f->recovery,
                               .window_bytes = f->window_bytes,
+                              .ends_ps = 4 * nic_delay_ps(c), // each of two ends, out and in
                               .timeout_ps = f->timeout_ps,
                               .key = key };
     if (f->transport == 0) return terms;

@@ -7,6 +7,7 @@ typedef struct nic_def {
     const char *name;
     double rate_Bps;      // of the line, per direction
     double payload_ratio; // share of the line rate that payload gets
+    sim_time delay_ps;    // memory to line, or line to memory
 } nic_def;
 
 typedef struct switch_def {

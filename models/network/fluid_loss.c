@@ -3,7 +3,7 @@
 //
 // A link that loses packets with probability p has 1 - p of its rate left, for what it lost it had carried before. Beyond that
 // each connection has a cap, its goodput on the whole path if it had it to itself (transport.h):
-//     cap = goodput(1 - product of (1 - p_l), least of C_l, 2 delay)      C_l [B/s]: the rate of link l with its losses
+//     cap = goodput(1 - product of (1 - p_l), least of C_l, 2 delay + ends)      C_l [B/s]: the rate of link l with its losses
 // Exact alone. In traffic that leaves a connection less than its cap it is early by what go-back-N would throw away at that
 // rate, less than 1 - (1 - p) / (1 + (N - 1) p); links carry none of what is thrown away.
 //     resent = bytes (1 / efficiency - 1)
@@ -45,7 +45,7 @@ void fluid_limit_strand(const network *n, fluid_strand *s)
 {
     const transport_terms *terms = &topology_policy(n->topology)->terms;
     const way w = way_of(n, s);
-    const double round_trip_s = units_s_from_ps(2 * s->delay_ps);
+    const double round_trip_s = units_s_from_ps(2 * s->delay_ps + terms->ends_ps);
     const double goodput_Bps = transport_goodput_Bps(terms, 1.0 - w.arrives, w.rate_Bps, round_trip_s);
     const uint64_t cap_mBps = (uint64_t)fmax(goodput_Bps * 1000.0, 1.0);
     if (goodput_Bps < w.rate_Bps && cap_mBps < s->cap_mBps) s->cap_mBps = cap_mBps;

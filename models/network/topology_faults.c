@@ -52,7 +52,7 @@ static void lose(topology *t, link_id l, double loss)
     enum { LINKS_OF_ROUND_TRIP = 8 };
     const topology_link *link = &t->links.items[l];
     const double rate_Bps = (double)link->rate_mBps / 1000.0;
-    const double round_trip_s = units_s_from_ps(LINKS_OF_ROUND_TRIP * link->delay_ps);
+    const double round_trip_s = units_s_from_ps(LINKS_OF_ROUND_TRIP * link->delay_ps + t->policy.terms.ends_ps);
     const double goodput_Bps = transport_goodput_Bps(&t->policy.terms, loss, rate_Bps, round_trip_s);
     topology_lower_rate(t, l, 1.0 - loss, fmin(goodput_Bps / rate_Bps, 1.0));
     t->loses = true;

@@ -18,6 +18,7 @@ typedef struct transport_terms { // of all connections of a fabric
     uint64_t payload_bytes; // of a full packet; 0: not stated, then no link may lose packets
     uint64_t wire_bytes;    // of the same packet with its headers
     uint64_t window_bytes;  // in flight at most, per connection; 0: as many as the path holds
+    sim_time ends_ps;       // of a round trip: what the two ends add to the links' delays
     sim_time timeout_ps;    // from a lost packet behind which no other follows until it is sent again
     uint64_t key;           // of the random numbers that decide which packets those are
 } transport_terms;

@@ -14,7 +14,7 @@ static transport_terms terms_of(loss_recovery recovery, uint64_t window_bytes)
                               .payload_bytes = 4096,
                               .wire_bytes = 4178,
                               .window_bytes = window_bytes,
-                              .timeout_ps = SIM_MS };
+                              .timeout_ps = INT64_C(1000000000) };
 }
 
 struct efficiency_case {
@@ -80,7 +80,7 @@ static void tcp_is_as_fast_as_cubic_or_reno(void **state)
     (void)state;
     transport_terms t = terms_of(RECOVERY_TCP, 0);
     t.payload_bytes = 8948;
-    t.timeout_ps = 200 * SIM_MS;
+    t.timeout_ps = 200 * INT64_C(1000000000);
     assert_near(transport_goodput_Bps(&t, 4.6e-5, 1.25e9, 90e-3), 3.082244538e7, 1e-9);
     assert_near(transport_goodput_Bps(&t, 2.3e-4, 12.5e9, 37e-6), 3.636769895e9, 1e-9);
     assert_near(transport_goodput_Bps(&t, 2.3e-4, 1.25e9, 37e-6), 1.25e9 * 0.99977, 1e-12);
