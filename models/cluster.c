@@ -102,16 +102,18 @@ static const bind_row fabric_binds[] = {
     BIND_BYTES(fabric_def, mtu_bytes, "mtu", .default_text = "4096 B; 9000 B for tcp", HAS(mtu),
                BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
                BIND_NOTE("payload of a packet; for tcp with its headers")),
-    BIND_ENUM(fabric_def, recovery, "recovery", recovery_choices,
-              .default_text = "go-back-n", HAS(recovery),
-              BIND_NOTE("what is sent again after a loss: all from the lost packet on, or it alone; TCP has its own")),
+    BIND_ENUM(
+        fabric_def, recovery, "recovery", recovery_choices, .default_text = "go-back-n", HAS(recovery),
+        BIND_NOTE(
+            "what is sent again after a loss: all from the lost packet on, or it alone; TCP has its own")),
     BIND_BYTES(fabric_def, window_bytes, "window", BIND_DEFAULT(0.0, "0 B: as much as the path holds"),
                BIND_AT_LEAST(0), BIND_AT_MOST(1e12),
                BIND_NOTE("most bytes of a queue pair on their way; at least one packet")),
-    BIND_TIME(fabric_def, timeout_ps, "timeout", .default_text = "4.294967296 s; 200 ms for tcp", HAS(timeout),
-              BIND_ABOVE(0), BIND_AT_MOST(60),
-              BIND_NOTE("until the lost end of a message is sent again; InfiniBand and RoCE: 4.096 us x 2^n, of "
-                        "which NCCL takes n = 20")),
+    BIND_TIME(
+        fabric_def, timeout_ps, "timeout", .default_text = "4.294967296 s; 200 ms for tcp", HAS(timeout),
+        BIND_ABOVE(0), BIND_AT_MOST(60),
+        BIND_NOTE("until the lost end of a message is sent again; InfiniBand and RoCE: 4.096 us x 2^n, of "
+                  "which NCCL takes n = 20")),
     BIND_END,
 };
 
@@ -266,12 +268,24 @@ static bool kind_is_used(const fabric_def *f, const cable_kind_def *kind)
     return false;
 }
 
+// Round trips are asked for by windows and by losses.
+static bool has_round_trips(const cluster_def *c)
+{
+    bool loses = false;
+    for (uint32_t i = 0; i < c->degraded.count; i++)
+        loses |= c->degraded.items[i].has.loss || c->degraded.items[i].has.bit_error_rate;
+    return loses || c->fabric.window_bytes > 0;
+}
+
 bool cluster_rests_on(const cluster_def *c, const void *field)
 {
     const fabric_def *f = &c->fabric;
     const switch_def *const boxes[] = { &f->network_switch, &f->spine_switch, &f->core_switch };
     for (uint32_t i = 0; i < ARRAY_COUNT(boxes); i++)
         if (field == &boxes[i]->adaptive_ratio) return f->routing == ROUTING_ADAPTIVE;
+    if (field == &c->node.nic.delay_ps) return has_round_trips(c);
+    for (uint32_t i = 0; i < c->list.count; i++)
+        if (field == &c->list.items[i].node.nic.delay_ps) return has_round_trips(c);
     for (uint32_t i = 0; i < f->cable_set.kinds.count; i++) {
         const cable_kind_def *kind = &f->cable_set.kinds.items[i];
         if (field == &kind->end_delay_ps || field == &kind->reach_m) return kind_is_used(f, kind);

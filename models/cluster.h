@@ -112,8 +112,12 @@ bool cluster_complete(arena *a, cluster_def *c, bool list, const bind_reader *r,
 // Holds its parts against each other. What only the builders know (ports, tiers) they refuse themselves.
 bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error);
 
-// Whether what is played can depend on a number that was read into field: not on adaptive routing where routes are static,
-// nor on kinds of cable that no length asks for. True of every field that is not the cluster's.
+// A line for each kind of node whose NICs are faster than what joins them to their GPUs.
+void cluster_warnings(const cluster_def *c, arena *a, text_list *out);
+
+// Whether what is played can depend on a number that was read into field: not on adaptive routing where routes are static, on
+// the delay of NICs where no connection has a window or losses, nor on kinds of cable that no length asks for. True of every
+// field that is not the cluster's.
 bool cluster_rests_on(const cluster_def *c, const void *field);
 
 uint64_t cluster_gpus(const cluster_def *c);

@@ -137,13 +137,15 @@ static bool refuse_without_transport(const fabric_def *f, const bind_reader *r, 
                              : f->has.recovery   ? bind_place_of(r, &f->recovery)
                                                  : bind_place_of(r, &f->timeout_ps);
     const char *key = f->window_bytes > 0 ? "window" : f->has.recovery ? "recovery" : "timeout";
-    return sim_fail(error, SIM_EXIT_INPUT, where, "%s is of a transport, which this fabric does not name", key) ||
+    return sim_fail(error, SIM_EXIT_INPUT, where, "%s is of a transport, which this fabric does not name",
+                    key) ||
            sim_hint(error, "transport: infiniband, roce or tcp");
 }
 
 static bool check_window(const fabric_def *f, const bind_reader *r, sim_error *error)
 {
-    const uint64_t least = transport_packet_of((transport_kind)(f->transport - 1), f->mtu_bytes).payload_bytes;
+    const uint64_t least =
+        transport_packet_of((transport_kind)(f->transport - 1), f->mtu_bytes).payload_bytes;
     if (f->window_bytes == 0 || f->window_bytes >= least) return true;
     return REFUSE(f->window_bytes, "a window of %" PRIu64 " bytes lets no packet of %" PRIu64 " bytes pass",
                   f->window_bytes, least) ||
@@ -257,4 +259,20 @@ bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error)
         return sim_hint(error, "fabric: { topology: single-switch, switch: qm9700 }");
     }
     return check_nics(c, r, error);
+}
+
+void cluster_warnings(const cluster_def *c, arena *a, text_list *out)
+{
+    for (uint32_t g = 0; g < c->group_count; g++) {
+        const node_def *node = c->groups[g].node;
+        const double line_Bps = node->nic.rate_Bps * node->nic.payload_ratio,
+                     slot_Bps = node->nic_pcie_rate_Bps;
+        char line[32], slot[32];
+        if (node->gpus == 0 || node->nics == 0 || !(line_Bps > slot_Bps)) continue;
+        *array_push(out, a) = arena_format(a,
+                                           "node \"%s\": a NIC's %s of payload is more than the %s of its "
+                                           "PCIe slot (nic_pcie_rate), which decides",
+                                           node->name, units_format(UNIT_RATE, line_Bps, line, sizeof line),
+                                           units_format(UNIT_RATE, slot_Bps, slot, sizeof slot));
+    }
 }

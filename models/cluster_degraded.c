@@ -23,7 +23,8 @@ static bool check_loss(const void *field, const doc_node *node, sim_error *error
 {
     if (*(const double *)field < 1.0) return true;
     return sim_fail(error, SIM_EXIT_INPUT, &node->place, "a link that loses all is down, not degraded") ||
-           sim_hint(error, "above 0 and below 1; parts that are down are faults, which are not modelled here");
+           sim_hint(error,
+                    "above 0 and below 1; parts that are down are faults, which are not modelled here");
 }
 
 #define RATIO(field_, key_, ...)                                                                             \
@@ -44,14 +45,15 @@ const bind_row degraded_binds[] = {
     RATIO(clock, "clock", BIND_NOTE("of a GPU: against that of a healthy one")),
     RATIO(memory, "memory", BIND_NOTE("of a GPU: rate of its memory against that of a healthy one")),
     RATIO(rate, "rate", BIND_NOTE("of a NIC or link: against that of a healthy one")),
-    BIND_NUMBER(degraded_entry, loss, "loss", .default_text = "0", HAS(loss), BIND_ABOVE(0), .check = check_loss,
-                BIND_NOTE("of a NIC or link: share of the packets that it loses")),
+    BIND_NUMBER(degraded_entry, loss, "loss", .default_text = "0", HAS(loss), BIND_ABOVE(0),
+                .check = check_loss, BIND_NOTE("of a NIC or link: share of the packets that it loses")),
     BIND_NUMBER(degraded_entry, bit_error_rate, "bit_error_rate", .default_text = "0", HAS(bit_error_rate),
                 BIND_ABOVE(0), BIND_AT_MOST(0.01),
                 BIND_NOTE("of a NIC or link: share of the bits that are wrong behind the error correction")),
-    BIND_ENUM(degraded_entry, retry, "retry", retry_words, HAS(retry),
-              .default_text = "transport; link inside a node",
-              BIND_NOTE("beside bit_error_rate: who sends damaged frames again, the transport or the link itself")),
+    BIND_ENUM(
+        degraded_entry, retry, "retry", retry_words, HAS(retry),
+        .default_text = "transport; link inside a node",
+        BIND_NOTE("beside bit_error_rate: who sends damaged frames again, the transport or the link itself")),
     BIND_BOOL(degraded_entry, both, "both", HAS(both), .default_text = "false",
               BIND_NOTE("of a link: the way back is degraded as well")),
     BIND_U32(degraded_entry, index, "index", HAS(index), .default_text = "all of them",
@@ -91,7 +93,8 @@ static bool check_row(const degraded_entry *e, const bind_reader *r, sim_error *
                              KEY(loss, loss, links),
                              KEY(bit_error_rate, bit_error_rate, links),
                              KEY(retry, retry, links),
-                             KEY(both, both, 1u << PART_LINK), KEY(index, index, 1u << PART_LINK) };
+                             KEY(both, both, 1u << PART_LINK),
+                             KEY(index, index, 1u << PART_LINK) };
     const row_key *part = NULL;
     for (uint32_t i = 0; i < PART_KINDS; i++) {
         if (!parts[i].given) continue;
@@ -213,7 +216,8 @@ static bool check_faults(const degraded_reader *d, const degraded_entry *e, link
     if (!e->has.loss && !e->has.bit_error_rate) return true;
     if (inside && (e->has.loss || (e->has.retry && !by_link)))
         return sim_fail(d->error, SIM_EXIT_INPUT,
-                        e->has.loss ? bind_place_of(d->reader, &e->loss) : bind_place_of(d->reader, &e->retry),
+                        e->has.loss ? bind_place_of(d->reader, &e->loss)
+                                    : bind_place_of(d->reader, &e->retry),
                         "links of class %s lose nothing: they send damaged frames again themselves", class) ||
                sim_hint(d->error, "bit_error_rate: 1e-9, without loss, or with retry: link");
     if (inside) return true;
@@ -221,12 +225,14 @@ static bool check_faults(const degraded_reader *d, const degraded_entry *e, link
         return sim_fail(d->error, SIM_EXIT_INPUT,
                         e->has.loss ? bind_place_of(d->reader, &e->loss)
                                     : bind_place_of(d->reader, &e->bit_error_rate),
-                        "what a packet is and who sends it again depends on a transport, which the fabric does not "
+                        "what a packet is and who sends it again depends on a transport, which the fabric "
+                        "does not "
                         "name") ||
                sim_hint(d->error, "fabric.transport: infiniband, roce or tcp");
     if (!by_link || d->fabric->transport == 1 + TRANSPORT_INFINIBAND) return true;
     return sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->retry),
-                    "ports of Ethernet, which %s runs on, send no frame again", transport_words[d->fabric->transport - 1]) ||
+                    "ports of Ethernet, which %s runs on, send no frame again",
+                    transport_words[d->fabric->transport - 1]) ||
            sim_hint(d->error, "retry: transport, or fabric.transport: infiniband");
 }
 

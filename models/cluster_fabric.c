@@ -299,13 +299,13 @@ topology *fabric_build(arena *a, const cluster_def *c, uint64_t seed, const bind
     if (c->fabric.given) {
         m.port_ratio = port_ratio(c);
         topology_set_policy(
-            m.fabric,
-            &(fabric_policy){ .routing = (routing_kind)c->fabric.routing,
-                              .hash_key = rng_u64(rng_create(a, seed, "fabric.ecmp", 0, 0)),
-                              .queue_pairs = c->fabric.queue_pairs,
-                              .queue_pair_cap_mBps = units_mBps_from_Bps(c->fabric.queue_pair_rate_Bps),
-                              .reroute_ps = c->fabric.reroute_ps,
-                              .terms = terms_of(c, rng_u64(rng_create(a, seed, "network.tail-loss", 0, 0))) });
+            m.fabric, &(fabric_policy){
+                          .routing = (routing_kind)c->fabric.routing,
+                          .hash_key = rng_u64(rng_create(a, seed, "fabric.ecmp", 0, 0)),
+                          .queue_pairs = c->fabric.queue_pairs,
+                          .queue_pair_cap_mBps = units_mBps_from_Bps(c->fabric.queue_pair_rate_Bps),
+                          .reroute_ps = c->fabric.reroute_ps,
+                          .terms = terms_of(c, rng_u64(rng_create(a, seed, "network.tail-loss", 0, 0))) });
         if (!add_network(&m)) return NULL;
     }
     topology_seal(m.fabric);

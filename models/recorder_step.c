@@ -94,7 +94,8 @@ void recorder_add_troubles(const network *n, link_id l, link_troubles *before, r
 {
     if (!topology_faults_of(network_topology(n), l)) return;
     const link_troubles now = network_link_troubles(n, l);
-    row->retransmitted_packets = known_int((int64_t)(now.retransmitted_packets - before->retransmitted_packets));
+    row->retransmitted_packets = known_int(
+        (int64_t)(now.retransmitted_packets - before->retransmitted_packets));
     row->retransmitted_bytes = known_int((int64_t)(now.retransmitted_bytes - before->retransmitted_bytes));
     *before = now;
 }

@@ -143,8 +143,9 @@ static bool check_ideal(const scenario *s, sim_error *error)
                sim_hint(error, "engine: fluid");
     for (uint32_t i = 0; i < c->degraded.count; i++) {
         const degraded_entry *e = &c->degraded.items[i];
-        if (e->has.loss) return REFUSE(e->loss, "on the ideal network no packet is lost") ||
-                                sim_hint(error, "engine: fluid");
+        if (e->has.loss)
+            return REFUSE(e->loss, "on the ideal network no packet is lost") ||
+                   sim_hint(error, "engine: fluid");
         if (e->has.bit_error_rate)
             return REFUSE(e->bit_error_rate, "on the ideal network no packet is damaged") ||
                    sim_hint(error, "engine: fluid");

@@ -99,9 +99,14 @@ static void warn_of_bundles(traffic_context *c)
     const link_change_array *changes = &c->settings.changes;
     if (topology_policy(fabric)->routing != ROUTING_ADAPTIVE) return;
     for (uint32_t i = 0; i < changes->count; i++)
-        if (changes->items[i].ratio < 1.0 && topology_bundle_of_link(fabric, changes->items[i].link) != NO_ID)
-            c->result->warning = "adaptive routing over links that are down or degraded: what is left of the "
-                                 "links up and down counts as if it always matched, so flows may end early";
+        if (changes->items[i].ratio < 1.0 &&
+            topology_bundle_of_link(fabric, changes->items[i].link) != NO_ID) {
+            *array_push(&c->result->warnings,
+                        c->arena) = "adaptive routing over links that are down or degraded: what is left of "
+                                    "the links up and down counts "
+                                    "as if it always matched, so flows may end early";
+            return;
+        }
 }
 
 static bool check_clock(traffic_context *c)
@@ -178,6 +183,8 @@ static bool build(traffic_context *c)
     if (!c->result->fabric || !name_hosts(c) || !find_flows(c) || !find_link_changes(c) || !check_clock(c))
         return false;
     warn_of_bundles(c);
+    if (c->options->ends == TRAFFIC_GPUS)
+        cluster_warnings(&c->scenario->cluster, c->arena, &c->result->warnings);
     c->sampled_bytes = arena_array(c->arena, uint64_t, topology_link_count(c->result->fabric));
     c->sampled_troubles = arena_array(c->arena, link_troubles, topology_link_count(c->result->fabric));
     c->settings.on_changes = on_changes;

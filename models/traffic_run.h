@@ -46,7 +46,7 @@ typedef struct traffic_run_result {
     hot_link hottest[HOT_LINKS_MAX]; // busiest first
     uint32_t hottest_count;
     bool ends_are_shared; // by the bottleneck count: only the last and longest of them are exact
-    const char *warning;  // of what the result leaves out; NULL: none
+    text_list warnings;   // of what the result leaves out, or what may not be meant
 } traffic_run_result;
 
 // As run_execute(). Flows that can never finish: false, with exit code 1 and a result that tells of the others.

@@ -46,6 +46,7 @@ static void warn_of_nvls(const world *w, arena *a, text_list *out)
 void world_warnings(const world *w, arena *a, text_list *out)
 {
     scenario_warnings(w->scenario, a, out);
+    if (topology_node_count(w->fabric) > 1) cluster_warnings(&w->scenario->cluster, a, out);
     warn_of_idle_parts(w, a, out);
     warn_of_nvls(w, a, out);
 }

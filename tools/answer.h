@@ -14,9 +14,10 @@ void answer_wrapped(arena *a, const char *text, FILE *out); // a list with comma
 // w: NULL: a cluster without a job.
 void answer_warnings(arena *a, const world *w, const char *before, FILE *out); // a line each, behind before
 void answer_alerts(arena *a, const link_alert_array *alerts, FILE *out);
-void answer_alerts_json(json_writer *j, arena *a, const link_alert_array *alerts); // nothing where there are none
-void answer_warnings_json(json_writer *j, arena *a, const world *w);           // the member "warnings"
-void answer_blame(arena *a, const blame_share_array *causes, FILE *out);       // the table of causes
+void answer_alerts_json(json_writer *j, arena *a,
+                        const link_alert_array *alerts);                 // nothing where there are none
+void answer_warnings_json(json_writer *j, arena *a, const world *w);     // the member "warnings"
+void answer_blame(arena *a, const blame_share_array *causes, FILE *out); // the table of causes
 void answer_memory(arena *a, const scenario *s, const stage_memory *m, FILE *out); // the table by part
 void answer_memory_json(json_writer *j, const scenario *s, const stage_memory *m); // the member "memory"
 // "1.234 ms", "41.3 %" (of unit 1), "74.51 GiB", "unknown"

@@ -120,7 +120,8 @@ static void print_summary(arena *a, const traffic_command_options *o, const traf
     print_links(a, r);
     printf("\nnetwork     %s\n", describe_engine(a, r));
     answer_alerts(a, &run->alerts, stdout);
-    if (r->warning) printf("warning     %s\n", r->warning);
+    for (uint32_t i = 0; i < r->warnings.count; i++)
+        printf("warning     %s\n", output_printable(a, r->warnings.items[i]));
     answer_assumptions(a, &run->assumptions, o->play.verbose, stdout);
     printf("played      %s events in %s of CPU time, %s of memory at most\n",
            output_count(a, run->counters.events), output_number(a, UNIT_TIME, run->cpu_s),
@@ -222,7 +223,8 @@ static void print_json(arena *a, const traffic_command_options *o, const traffic
     print_json_links(&j, r);
     answer_assumptions_json(&j, &run->assumptions);
     json_array(&j, "warnings");
-    if (r->warning) json_text(&j, NULL, r->warning);
+    for (uint32_t i = 0; i < r->warnings.count; i++)
+        json_text(&j, NULL, r->warnings.items[i]);
     json_close(&j);
     answer_alerts_json(&j, a, &run->alerts);
     json_object(&j, "counters");

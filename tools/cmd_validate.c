@@ -37,7 +37,9 @@ typedef struct suite {
     const char *name;
     bool (*run)(const validate_request *q, sim_error *error);
 } suite;
-static const suite suites[] = { { "kernels", validate_kernels }, { "training", validate_training } };
+static const suite suites[] = { { "kernels", validate_kernels },
+                                { "network", validate_network },
+                                { "training", validate_training } };
 
 static const suite *find_suite(const char *word, sim_error *error)
 {
@@ -80,9 +82,9 @@ static bool check_options(const validate_command *o, const suite *s, sim_error *
                                                : NULL;
     if (!training && of_training)
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with validate training", of_training);
-    if (training && o->request.rows)
+    if (s->run != validate_kernels && o->request.rows)
         return sim_fail(error, SIM_EXIT_INPUT, NULL, "--rows goes with validate kernels") ||
-               sim_hint(error, "validate training lists every row anyway");
+               sim_hint(error, "validate %s lists every row anyway", s->name);
     if (!o->row) return true;
     if (of_many) {
         sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with many rows, --explain with one", of_many);
@@ -133,12 +135,15 @@ static int run(const command_call *call)
 
 const command command_validate = {
     .name = "validate",
-    .usage = "kernels|training [options]",
+    .usage = "kernels|network|training [options]",
     .purpose = "Holds predictions against measurements, misses included",
     .explanation =
         "  kernels    each measured product, attention and elementwise kernel beside the model of "
         "its kernel\n"
         "             set; fit: the set was fitted to this source, held: it was not\n"
+        "  network    each measured latency, rate and effect of losses beside the same flow played; fit: "
+        "the\n"
+        "             catalogue has a number from the row, held: it has none\n"
         "  training   each measured training step beside the same step simulated; nothing is fitted to "
         "them. A row\n"
         "             that needs what is not modelled, or does not say what was run, is unknown, with "
@@ -149,6 +154,7 @@ const command command_validate = {
     .examples =
         "  windtunnel validate kernels\n"
         "  windtunnel validate kernels --rows --json\n"
+        "  windtunnel validate network\n"
         "  windtunnel validate training --jobs 2\n"
         "  windtunnel validate training --explain korth-004\n"
         "  windtunnel validate training --data validate/measured/training.csv --source Korthikanti2022\n",

@@ -14,12 +14,14 @@ typedef struct validate_request {
 } validate_request;
 
 bool validate_kernels(const validate_request *q, sim_error *error);
+bool validate_network(const validate_request *q, sim_error *error);
 bool validate_training(const validate_request *q, sim_error *error);
 bool validate_explain(const validate_request *q, sim_error *error); // of the one row that was chosen
 
 typedef struct validate_columns { // what a suite may tell of its rows beside their errors
     bool constant;                // the model to beat
     const double *memory_ratios;  // NULL: no such column
+    const unit_kind *units;       // of the rows; NULL: all are times
 } validate_columns;
 // With each the rows, misses first; then by source, then what is unknown.
 void validate_print(arena *a, const compared_row_array *rows, bool each, const validate_columns *columns,

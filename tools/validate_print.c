@@ -29,8 +29,9 @@ static void print_rows(arena *a, const compared_row_array *rows, const validate_
         if (row->unknown_reason) break;
         table_cell(&t, "%s", row->id);
         table_cell(&t, "%s", row->source);
-        table_cell(&t, "%s", output_number(a, UNIT_TIME, row->measured));
-        table_cell(&t, "%s", output_number(a, UNIT_TIME, row->simulated));
+        const unit_kind unit = columns->units ? columns->units[order[i]] : UNIT_TIME;
+        table_cell(&t, "%s", output_number(a, unit, row->measured));
+        table_cell(&t, "%s", output_number(a, unit, row->simulated));
         cell_share(&t, compared_error(row));
         if (columns->constant) cell_share(&t, row->constant / row->measured - 1.0);
         if (columns->memory_ratios) table_cell(&t, "%.0f %%", 100.0 * columns->memory_ratios[order[i]]);

@@ -10,9 +10,10 @@ const bind_row nic_binds[] = {
               BIND_NOTE("of the line, per direction; of each cable of a NIC")),
     BIND_NUMBER(nic_def, payload_ratio, "payload_ratio", BIND_REQUIRED, BIND_ABOVE(0), BIND_AT_MOST(1),
                 BIND_NOTE("share of the line rate that payload gets: measured, at the program that uses it")),
-    BIND_TIME(nic_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0), BIND_AT_MOST(DELAY_MAX_S),
-              BIND_NOTE("from memory to the line or back; counts in the round trip of a transport alone, for what "
-                        "collectives cost at each message contains it")),
+    BIND_TIME(
+        nic_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0), BIND_AT_MOST(DELAY_MAX_S),
+        BIND_NOTE("from memory to the line or back; counts in the round trip of a transport alone, for what "
+                  "collectives cost at each message contains it")),
     BIND_END,
 };
 

@@ -46,7 +46,8 @@ uint64_t transport_nearest_mtu_bytes(transport_kind kind, uint64_t mtu_bytes);
 typedef struct transport_packet { // a full one
     uint64_t payload_bytes, wire_bytes;
 } transport_packet;
-transport_packet transport_packet_of(transport_kind kind, uint64_t mtu_bytes); // of an MTU that the transport has
+transport_packet transport_packet_of(transport_kind kind,
+                                     uint64_t mtu_bytes); // of an MTU that the transport has
 // What a connection moves at most that one core serves; 0: no core takes part.
 double transport_connection_Bps(transport_kind kind);
 // From the loss of a packet that nobody misses until it is sent again.

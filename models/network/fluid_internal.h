@@ -89,7 +89,8 @@ typedef struct fluid_network {
     fluid_crossing_array pool;   // blocks of powers of two
     uint32_t free_blocks[EDGE_BLOCK_SIZES];
     bool settle_is_due;
-    uint16_t kind_begins, kind_sent, kind_times_out, kind_delivered, kind_settles, kind_converges, kind_phase_ends;
+    uint16_t kind_begins, kind_sent, kind_times_out, kind_delivered, kind_settles, kind_converges,
+        kind_phase_ends;
     fluid_counters counters;
 
     // The path that is being worked out.

@@ -32,7 +32,8 @@ typedef struct way { // of a strand
 
 static way way_of(const network *n, const fluid_strand *s)
 {
-    way w = { .arrives = 1.0, .rate_Bps = s->cap_mBps == MAXMIN_NONE ? INFINITY : (double)s->cap_mBps / 1000.0 };
+    way w = { .arrives = 1.0,
+              .rate_Bps = s->cap_mBps == MAXMIN_NONE ? INFINITY : (double)s->cap_mBps / 1000.0 };
     for (uint32_t i = 0; i < s->count; i++) {
         const double arrives = 1.0 - topology_loss(n->topology, s->path[i]);
         w.arrives *= arrives;
@@ -106,8 +107,7 @@ enum { BLAMED_MAX = 64 }; // more faulty links than that on one path are one too
 static void add_blamed(const network *n, link_id l, double share, blamed *list, uint32_t *count)
 {
     const double loss = topology_loss(n->topology, l);
-    if (loss > 0.0 && *count < BLAMED_MAX)
-        list[(*count)++] = (blamed){ l, loss * share };
+    if (loss > 0.0 && *count < BLAMED_MAX) list[(*count)++] = (blamed){ l, loss * share };
 }
 
 static uint32_t find_blamed(const network *n, const fluid_strand *s, blamed *list)
@@ -140,7 +140,8 @@ static void blame_links(network *n, const fluid_strand *s, uint64_t resent_bytes
     }
     for (uint32_t i = 0; i < count; i++) {
         through += list[i].weight;
-        const uint64_t until = i + 1 == count ? resent_bytes : (uint64_t)((double)resent_bytes * (through / all));
+        const uint64_t until = i + 1 == count ? resent_bytes
+                                              : (uint64_t)((double)resent_bytes * (through / all));
         n->link_resent_bytes[list[i].link] += until - dealt;
         dealt = until;
     }

@@ -255,7 +255,8 @@ fluid_demand fluid_find_path(network *n, uint32_t slot)
 {
     const transfer *t = &n->transfers.items[slot];
     fluid_strand first = { 0 };
-    if (t->edge_count == 1 && fluid_next_strand(n, t, &first) && first.pairs == 1) return demand_of_one(n, &first);
+    if (t->edge_count == 1 && fluid_next_strand(n, t, &first) && first.pairs == 1)
+        return demand_of_one(n, &first);
     return demand_of_many(n, t);
 }
 

@@ -40,7 +40,7 @@ void topology_degrade_link(topology *t, link_id l, double ratio);
 // A link damages packets from the start (topology_faults.c). Once for each link, after it is degraded. Its rate falls by what
 // it sends in vain; its health_ratio is that of one connection that has it to itself, as if it were one of four alike.
 typedef struct link_fault_def {
-    double loss;           // packets; the link must be of the network, and the policy's terms say what packets are
+    double loss; // packets; the link must be of the network, and the policy's terms say what packets are
     double bit_error_rate; // what error correction leaves; damages frames of one packet each
     bool repeats;          // the link sends damaged frames again; else they are lost as packets are
 } link_fault_def;

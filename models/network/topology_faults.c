@@ -15,8 +15,7 @@ typedef struct frame_terms {
 
 static frame_terms frames_of(const topology *t, link_id l)
 {
-    if (t->links.items[l].class != LINK_NETWORK)
-        return (frame_terms){ INNER_DATA_BYTES, INNER_FRAME_BYTES };
+    if (t->links.items[l].class != LINK_NETWORK) return (frame_terms){ INNER_DATA_BYTES, INNER_FRAME_BYTES };
     return (frame_terms){ t->policy.terms.payload_bytes, t->policy.terms.wire_bytes };
 }
 
@@ -52,7 +51,8 @@ static void lose(topology *t, link_id l, double loss)
     enum { LINKS_OF_ROUND_TRIP = 8 };
     const topology_link *link = &t->links.items[l];
     const double rate_Bps = (double)link->rate_mBps / 1000.0;
-    const double round_trip_s = units_s_from_ps(LINKS_OF_ROUND_TRIP * link->delay_ps + t->policy.terms.ends_ps);
+    const double round_trip_s = units_s_from_ps(LINKS_OF_ROUND_TRIP * link->delay_ps +
+                                                t->policy.terms.ends_ps);
     const double goodput_Bps = transport_goodput_Bps(&t->policy.terms, loss, rate_Bps, round_trip_s);
     topology_lower_rate(t, l, 1.0 - loss, fmin(goodput_Bps / rate_Bps, 1.0));
     t->loses = true;
@@ -67,14 +67,16 @@ static void repeat(topology *t, link_id l, const frame_terms *frame, link_faults
     const double round_trip_s = units_s_from_ps(2 * link->delay_ps);
     const double goodput = link_retry_goodput(faults->frame_error, round_trip_s, frame_s);
     faults->resent_ratio = (1.0 - goodput) / goodput;
-    link->delay_ps += (sim_time)llround(link_retry_delay_s(faults->frame_error, round_trip_s, frame_s) * 1e12);
+    link->delay_ps += (sim_time)llround(link_retry_delay_s(faults->frame_error, round_trip_s, frame_s) *
+                                        1e12);
     topology_lower_rate(t, l, goodput, goodput);
 }
 
 void topology_fault_link(topology *t, link_id l, const link_fault_def *def)
 {
     SIM_ASSERT(t->sealed && l < t->links.count && !topology_faults_of(t, l));
-    SIM_ASSERT(def->loss >= 0.0 && def->loss < 1.0 && def->bit_error_rate >= 0.0 && def->bit_error_rate < 1.0);
+    SIM_ASSERT(def->loss >= 0.0 && def->loss < 1.0 && def->bit_error_rate >= 0.0 &&
+               def->bit_error_rate < 1.0);
     const frame_terms frame = frames_of(t, l);
     SIM_ASSERT(frame.payload_bytes > 0);
     const double damaged = frame_error_ratio(def->bit_error_rate, frame.wire_bytes);

@@ -45,16 +45,10 @@ double transport_goodput_Bps(const transport_terms *t, double loss, double rate_
 
 enum { PACKETS_PER_ACKNOWLEDGEMENT = 2 }; // b: delayed acknowledgements, RFC 9293 section 3.8.6.3
 
-//     x = MSS / R sqrt(3 / (2 b p))
-// Mathis, Semke, Mahdavi, Ott: "The macroscopic behavior of the TCP congestion avoidance algorithm", CCR 27(3), 1997. Without
-// timeouts: p below about 1 %.
-double tcp_mathis_Bps(double loss, double round_trip_s, double mss_bytes)
-{
-    return mss_bytes / round_trip_s * sqrt(3.0 / (2.0 * PACKETS_PER_ACKNOWLEDGEMENT * loss));
-}
-
 //     x = MSS / (R sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))
-// Padhye, Firoiu, Towsley, Kurose: "Modeling TCP throughput", SIGCOMM 1998, equation 33 without the window. T0: timeout.
+// Padhye, Firoiu, Towsley, Kurose: "Modeling TCP throughput", SIGCOMM 1998, equation 33 without the window. T0: timeout. With
+// T0 = 0 it is x = MSS / R sqrt(3 / (2 b p)): Mathis, Semke, Mahdavi, Ott: "The macroscopic behavior of the TCP congestion
+// avoidance algorithm", CCR 27(3), 1997.
 double tcp_pftk_Bps(double loss, double round_trip_s, double timeout_s, double mss_bytes)
 {
     const double b = PACKETS_PER_ACKNOWLEDGEMENT, p = loss;

@@ -7,7 +7,7 @@
 
 // Who sends again what was lost between the ends.
 typedef enum loss_recovery {
-    RECOVERY_GO_BACK_N,        // reliable connections of InfiniBand and RoCE: everything from the lost packet on
+    RECOVERY_GO_BACK_N, // reliable connections of InfiniBand and RoCE: everything from the lost packet on
     RECOVERY_SELECTIVE_REPEAT, // only what was lost
     RECOVERY_TCP               // and lowers its rate
 } loss_recovery;
@@ -31,7 +31,6 @@ double transport_efficiency(const transport_terms *t, double loss, double rate_B
 double transport_goodput_Bps(const transport_terms *t, double loss, double rate_Bps, double round_trip_s);
 
 // Means of TCP in its steady state, in packets of mss_bytes that are lost at random; loss in (0, 1).
-double tcp_mathis_Bps(double loss, double round_trip_s, double mss_bytes);
 double tcp_pftk_Bps(double loss, double round_trip_s, double timeout_s, double mss_bytes);
 double tcp_cubic_Bps(double loss, double round_trip_s, double mss_bytes);
 

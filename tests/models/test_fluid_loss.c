@@ -16,14 +16,17 @@ typedef struct lossy {
     link_fault_def faults;
 } lossy;
 
-static bench *bench_of(const transport_terms *terms, const lossy *rows, uint32_t count, const sim_options *loop)
+static bench *bench_of(const transport_terms *terms, const lossy *rows, uint32_t count,
+                       const sim_options *loop)
 {
     arena *a = arena_create("test");
     topology *t = topology_create(a);
     for (uint32_t i = 0; i < 3; i++)
         topology_add_node(t, &(node_wiring){ .nics = 1 });
     topology_set_policy(t, &(fabric_policy){ .queue_pairs = 1, .reroute_ps = SIM_TIME_MAX, .terms = *terms });
-    const single_switch_def def = { .rate_mBps = CABLE_MBPS, .cable_delay_ps = 25300, .switch_delay_ps = 230700 };
+    const single_switch_def def = { .rate_mBps = CABLE_MBPS,
+                                    .cable_delay_ps = 25300,
+                                    .switch_delay_ps = 230700 };
     sim_error error = { 0 };
     assert_true(topology_add_single_switch(t, &def, NULL, &error));
     topology_seal(t);
@@ -49,12 +52,24 @@ struct rate_case {
     }
 #define DOWN_1 "leaf 0 > node 1 nic 0"
 static const struct rate_case rate_cases[] = {
-    { "no faults", TERMS(RECOVERY_GO_BACK_N, 0), { DOWN_1, { .loss = 0 } }, 103519897 + NET, 0 }, // 5000011e3 / 48.3
+    { "no faults",
+      TERMS(RECOVERY_GO_BACK_N, 0),
+      { DOWN_1, { .loss = 0 } },
+      103519897 + NET,
+      0 }, // 5000011e3 / 48.3
     // 48.3 x 0.996; 5000011 x 0.004 / 0.996 B again
-    { "selective repeat", TERMS(RECOVERY_SELECTIVE_REPEAT, 0), { DOWN_1, { .loss = 0.004 } }, 103935640 + NET, 20080 },
+    { "selective repeat",
+      TERMS(RECOVERY_SELECTIVE_REPEAT, 0),
+      { DOWN_1, { .loss = 0.004 } },
+      103935640 + NET,
+      20080 },
     // 562.6 ns hold 6.63 packets: 0.996 / (1 + 6 x 0.004) = 0.97265625
     { "go-back-N", TERMS(RECOVERY_GO_BACK_N, 0), { DOWN_1, { .loss = 0.004 } }, 106430095 + NET, 140563 },
-    { "a window of 16 KiB, no faults", TERMS(RECOVERY_GO_BACK_N, 16384), { DOWN_1, { .loss = 0 } }, 171692273 + NET, 0 },
+    { "a window of 16 KiB, no faults",
+      TERMS(RECOVERY_GO_BACK_N, 16384),
+      { DOWN_1, { .loss = 0 } },
+      171692273 + NET,
+      0 },
     // e = 1 - (1 - 1e-7)^33424 = 0.00333682, r = 50.6 ns, tau = 84.8033 ns: 0.994682769 of the rate, 453 ps later
     { "the link sends again",
       TERMS(RECOVERY_GO_BACK_N, 0),
@@ -76,7 +91,8 @@ static void rates_are_what_faults_leave(void **state)
     assert_int_equal(troubles.retransmitted_packets, c->resent_bytes / 4096);
     assert_int_equal(troubles.timeouts, 0);
     assert_int_equal(network_link_bytes(b->n, find_link(b, DOWN_1)), 5000011);
-    assert_int_equal(network_link_troubles(b->n, find_link(b, "node 0 nic 0 > leaf 0")).retransmitted_bytes, 0);
+    assert_int_equal(network_link_troubles(b->n, find_link(b, "node 0 nic 0 > leaf 0")).retransmitted_bytes,
+                     0);
     assert_int_equal(network_counters_of(b->n).retransmitted_bytes,
                      c->fault.faults.repeats ? 0 : c->resent_bytes);
     check_rest(b);
@@ -108,7 +124,8 @@ static void links_that_lose_share_the_blame(void **state)
     plan_starts(b, plan, 1);
     run_to_end(b);
     assert_int_equal(network_link_troubles(b->n, find_link(b, faults[0].link)).retransmitted_bytes, 20225);
-    assert_int_equal(network_link_troubles(b->n, find_link(b, faults[1].link)).retransmitted_bytes, 70788 - 20225);
+    assert_int_equal(network_link_troubles(b->n, find_link(b, faults[1].link)).retransmitted_bytes,
+                     70788 - 20225);
     assert_int_equal(network_counters_of(b->n).retransmitted_bytes, 70788);
     check_end(b, 0, 104985494 + NET); // 5000011e3 / (48.3 x 0.98604)
     bench_destroy(b);
@@ -139,8 +156,9 @@ static void lost_ends_wait_for_the_timeout(void **state)
     assert_int_equal(network_link_troubles(b->n, find_link(b, DOWN_1)).timeouts, timeouts);
     // 4096e3 / (48.3 x 0.7) = 121,148 ps each, and the waits
     const sim_time moving_ps = MESSAGES * INT64_C(121148);
-    assert_in_range(b->ends_ps[MESSAGES - 1] - moving_ps - MESSAGES * NET - (sim_time)timeouts * usual.timeout_ps, 0,
-                    MESSAGES);
+    assert_in_range(b->ends_ps[MESSAGES - 1] - moving_ps - MESSAGES * NET -
+                        (sim_time)timeouts * usual.timeout_ps,
+                    0, MESSAGES);
     assert_false(network_is_steady(b->n));
     check_rest(b);
     bench_destroy(b);
@@ -208,10 +226,9 @@ static void a_bundle_blames_its_member(void **state)
     arena *a = arena_create("test");
     topology *t = fabrics_nodes(a, 4, NULL);
     sim_error error = { 0 };
-    topology_set_policy(t, &(fabric_policy){ .routing = ROUTING_ADAPTIVE,
-                                             .queue_pairs = 1,
-                                             .reroute_ps = SIM_TIME_MAX,
-                                             .terms = usual });
+    topology_set_policy(
+        t, &(fabric_policy){
+               .routing = ROUTING_ADAPTIVE, .queue_pairs = 1, .reroute_ps = SIM_TIME_MAX, .terms = usual });
     assert_true(topology_add_xgft(t, &def, &(fabric_places){ { NULL } }, &error));
     topology_seal(t);
     bench named = { .t = t };

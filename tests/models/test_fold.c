@@ -35,6 +35,10 @@ static const fold_case cases[] = {
     // Rank c of a group uses NIC c alone: GPU, NIC, switch and back. No path of a column crosses NVLink.
     { "a group a node, data parallel", "node: dgx-h100, nodes: 2, " ONE_SWITCH, SIZES(8, 2, 1),
       .want = FOLD_NO_OBSTACLE, .alone = true },
+    { "a cable that loses packets, somewhere",
+      "node: dgx-h100, nodes: 2, fabric: { topology: single-switch, switch: qm9700, transport: infiniband }, "
+      "degraded: [{ link: leaf 0 > node 1 nic 3, loss: 1e-4 }]",
+      SIZES(8, 2, 1), .want = FOLD_LINK_LOSES, .alone = true, .rank = NO_ID },
     { "data and pipeline parallel", "node: dgx-h100, nodes: 4, " ONE_SWITCH, SIZES(8, 2, 2),
       .want = FOLD_NO_OBSTACLE, .alone = true },
     { "pipeline in another order", "node: dgx-h100, nodes: 4, " ONE_SWITCH,

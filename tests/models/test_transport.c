@@ -43,7 +43,8 @@ static void efficiency_is_what_is_not_sent_again(void **state)
 static void packets_in_flight_fill_the_path_or_the_window(void **state)
 {
     (void)state;
-    const transport_terms wide = terms_of(RECOVERY_GO_BACK_N, 0), narrow = terms_of(RECOVERY_GO_BACK_N, 262144);
+    const transport_terms wide = terms_of(RECOVERY_GO_BACK_N, 0),
+                          narrow = terms_of(RECOVERY_GO_BACK_N, 262144);
     assert_near(transport_packets_in_flight(&wide, RATE_Bps, ROUND_TRIP_s), 98.0, 0);
     assert_near(transport_packets_in_flight(&narrow, RATE_Bps, ROUND_TRIP_s), 64.0, 0);
     assert_near(transport_packets_in_flight(&narrow, RATE_Bps, 1e-6), 13.0, 0); // 12.2
@@ -56,7 +57,7 @@ static void a_window_passes_once_in_a_round_trip(void **state)
     const transport_terms back = terms_of(RECOVERY_GO_BACK_N, 262144),
                           repeat = terms_of(RECOVERY_SELECTIVE_REPEAT, 262144);
     assert_near(transport_goodput_Bps(&back, 0.0, RATE_Bps, ROUND_TRIP_s), 32.768e9, 1e-12); // 2^18 / 8e-6
-    assert_near(transport_goodput_Bps(&back, 0.0, 7e9, ROUND_TRIP_s), 7e9, 0);               // the path is slower
+    assert_near(transport_goodput_Bps(&back, 0.0, 7e9, ROUND_TRIP_s), 7e9, 0); // the path is slower
     // 64 packets: 32.768e9 x 0.999 / 1.063, and 32.768e9 x 0.999
     assert_near(transport_goodput_Bps(&back, 1e-3, RATE_Bps, ROUND_TRIP_s), 30.795138288e9, 1e-10);
     assert_near(transport_goodput_Bps(&repeat, 1e-3, RATE_Bps, ROUND_TRIP_s), 32.735232e9, 1e-10);
@@ -66,7 +67,7 @@ static void a_window_passes_once_in_a_round_trip(void **state)
 static void tcp_moves_what_its_papers_say(void **state)
 {
     (void)state;
-    assert_near(tcp_mathis_Bps(4.6e-5, 90e-3, 8948), 1.269507240e7, 1e-9);
+    assert_near(tcp_pftk_Bps(4.6e-5, 90e-3, 0.0, 8948), 1.269507240e7, 1e-9); // Mathis: sqrt(3 / (2 b p))
     assert_near(tcp_pftk_Bps(2.3e-4, 37e-6, 0.2, 8948), 3.636769895e9, 1e-9);
     assert_near(tcp_pftk_Bps(4.6e-5, 90e-3, 0.2, 8948), 1.269215320e7, 1e-9);
     assert_near(tcp_pftk_Bps(0.5, 37e-6, 0.2, 8948), 9.941888502e3, 1e-9); // min(1, ..) is 1
