@@ -19,12 +19,15 @@ static bool check_ratio(const void *field, const doc_node *node, sim_error *erro
 typedef enum degraded_retry { RETRY_BY_TRANSPORT, RETRY_BY_LINK } degraded_retry;
 static const char *const retry_words[] = { "transport", "link", NULL };
 
+#define LOSS_MAX 0.5 // of packets, or of frames: what loses more is down
+
 static bool check_loss(const void *field, const doc_node *node, sim_error *error)
 {
-    if (*(const double *)field < 1.0) return true;
-    return sim_fail(error, SIM_EXIT_INPUT, &node->place, "a link that loses all is down, not degraded") ||
+    if (*(const double *)field <= LOSS_MAX) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place,
+                    "a link that loses more than half of its packets is down, not degraded") ||
            sim_hint(error,
-                    "above 0 and below 1; parts that are down are faults, which are not modelled here");
+                    "above 0, at most 0.5; parts that are down are faults, which are not modelled here");
 }
 
 #define RATIO(field_, key_, ...)                                                                             \
@@ -67,8 +70,9 @@ typedef enum part_kind { PART_GPU, PART_NIC, PART_LINK, PART_KINDS } part_kind;
 static const char *const part_names[PART_KINDS] = { "GPU", "NIC", "link" };
 static const char *const part_keys[PART_KINDS] = { "clock, memory", "rate, loss, bit_error_rate, retry",
                                                    "rate, loss, bit_error_rate, retry, both, index" };
-static const char *const part_examples[PART_KINDS] = { "clock: 0.9 or memory: 0.8", "rate: 0.5",
-                                                       "rate: 0.5" };
+static const char *const part_examples[PART_KINDS] = { "clock: 0.9 or memory: 0.8",
+                                                       "rate: 0.5, loss: 1e-4 or bit_error_rate: 1e-9",
+                                                       "rate: 0.5, loss: 1e-4 or bit_error_rate: 1e-9" };
 
 typedef struct row_key { // which parts have a key
     const char *key;
@@ -208,6 +212,18 @@ static bool is_inside(const degraded_reader *d, link_id l)
     return topology_link_at(d->topology, l)->class != LINK_NETWORK;
 }
 
+static bool check_damage(const degraded_reader *d, const degraded_entry *e, link_id l)
+{
+    const uint64_t frame_bytes = topology_frame_bytes(d->topology, l);
+    const double damaged = frame_error_ratio(e->bit_error_rate, frame_bytes);
+    if (damaged <= LOSS_MAX) return true;
+    return sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->bit_error_rate),
+                    "%.0f %% of the frames of %" PRIu64
+                    " bytes would be damaged: such a link is down, not degraded",
+                    100.0 * damaged, frame_bytes) ||
+           sim_hint(d->error, "bit_error_rate: at most %.2g", LOSS_MAX / (8.0 * (double)frame_bytes));
+}
+
 // What a link can have depends on what it is, and in the network on the transport.
 static bool check_faults(const degraded_reader *d, const degraded_entry *e, link_id l)
 {
@@ -220,7 +236,7 @@ static bool check_faults(const degraded_reader *d, const degraded_entry *e, link
                                     : bind_place_of(d->reader, &e->retry),
                         "links of class %s lose nothing: they send damaged frames again themselves", class) ||
                sim_hint(d->error, "bit_error_rate: 1e-9, without loss, or with retry: link");
-    if (inside) return true;
+    if (inside) return check_damage(d, e, l);
     if (d->fabric->transport == 0)
         return sim_fail(d->error, SIM_EXIT_INPUT,
                         e->has.loss ? bind_place_of(d->reader, &e->loss)
@@ -229,7 +245,7 @@ static bool check_faults(const degraded_reader *d, const degraded_entry *e, link
                         "does not "
                         "name") ||
                sim_hint(d->error, "fabric.transport: infiniband, roce or tcp");
-    if (!by_link || d->fabric->transport == 1 + TRANSPORT_INFINIBAND) return true;
+    if (!by_link || d->fabric->transport == 1 + TRANSPORT_INFINIBAND) return check_damage(d, e, l);
     return sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->retry),
                     "ports of Ethernet, which %s runs on, send no frame again",
                     transport_words[d->fabric->transport - 1]) ||

@@ -16,5 +16,6 @@ typedef struct link_alert {
 ARRAY_OF(link_alert, link_alert_array);
 
 void link_alerts_find(arena *a, const network *n, link_alert_array *out); // worst first
-// "leaf 3 > node 5 nic 1: 0.40 % of its bytes were sent again (12,345 packets, 2 timeouts); a healthy link has less than 0.01 %"
+// "leaf 3 > node 5 nic 1: 0.4 % of its bytes were sent again (12,345 packets, 2 timeouts); a healthy link has less
+// than 0.01 %"
 const char *link_alert_text(arena *a, const link_alert *alert);

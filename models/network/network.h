@@ -50,8 +50,8 @@ void network_carry(network *n, const network_request *request, uint64_t times);
 // with, without what network_set_link() has changed since.
 network *network_create_like(arena *a, sim *s, const network *n);
 // Whether requests that share no link with others take equally long whenever they begin and whatever moves elsewhere. Not with
-// completion windows, which lie at fixed instants, nor with the bottleneck count, which asks for a network at rest, nor while any
-// link loses packets, for which messages wait at random.
+// completion windows, which lie at fixed instants, nor with the bottleneck count, which asks for a network at rest, nor while
+// any link loses packets, for which messages wait at random.
 bool network_is_steady(const network *n);
 bool network_in_flight(const network *n, transfer_id id);
 // The fluid engine only: from this instant on the link carries ratio times its rate; 0: it is down, 1: as it began. A cable is

@@ -94,6 +94,7 @@ const link_faults *topology_faults_of(const topology *t, link_id l);
 // Those that have any, by link id.
 const link_id *topology_faulty_links(const topology *t, uint32_t *count);
 uint64_t topology_packet_bytes(const topology *t, link_id l); // payload of a full one
+uint64_t topology_frame_bytes(const topology *t, link_id l);  // with its headers
 // Whether any link loses packets, which is decided by random numbers as a run goes on.
 bool topology_loses(const topology *t);
 // Of a packet that crosses a link or a bundle; of a bundle the mean of its members by their rates.

@@ -106,6 +106,11 @@ uint64_t topology_packet_bytes(const topology *t, link_id l)
     return frames_of(t, l).payload_bytes;
 }
 
+uint64_t topology_frame_bytes(const topology *t, link_id l)
+{
+    return frames_of(t, l).wire_bytes;
+}
+
 bool topology_loses(const topology *t)
 {
     return t->loses;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/network/transport.h: what losses and windows leave of a connection's rate, in closed form. It knows neither links nor
-// flows: fluid_loss.c asks it for each connection that crosses a link with faults. Rates are of payload, in B/s; times in s; packets
-// are full ones. The headers beside the payload are in the rates already (models/hardware/network_gear.h).
+// flows: fluid_loss.c asks it for each connection that crosses a link with faults. Rates are of payload, in B/s; times in s;
+// packets are full ones. The headers beside the payload are in the rates already (models/hardware/network_gear.h).
 #pragma once
 #include "sim/units.h"
 
