@@ -40,11 +40,14 @@ const bind_row degraded_binds[] = {
               BIND_NOTE("\"node 3 gpu 5\" or \"gpu 29\"; beside it clock, memory or both")),
     BIND_TEXT(
         degraded_entry, nic, "nic", HAS(nic),
-        BIND_NOTE("\"node 2 nic 1\" or \"nic 17\": its cables into the network, both ways; beside it rate")),
+        BIND_NOTE(
+            "\"node 2 nic 1\" or \"nic 17\": its cables into the network, both ways; beside it rate, loss or "
+            "bit_error_rate")),
     BIND_TEXT(
         degraded_entry, link, "link", HAS(link),
         BIND_NOTE(
-            "\"leaf 0 > spine 1\", or inside a node \"node 0 gpu 1 > node 0 nvswitch 0\"; beside it rate")),
+            "\"leaf 0 > spine 1\", or inside a node \"node 0 gpu 1 > node 0 nvswitch 0\"; beside it rate, "
+            "loss or bit_error_rate")),
     RATIO(clock, "clock", BIND_NOTE("of a GPU: against that of a healthy one")),
     RATIO(memory, "memory", BIND_NOTE("of a GPU: rate of its memory against that of a healthy one")),
     RATIO(rate, "rate", BIND_NOTE("of a NIC or link: against that of a healthy one")),
