@@ -97,6 +97,7 @@ void recorder_add_troubles(const network *n, link_id l, link_troubles *before, r
     row->retransmitted_packets = known_int(
         (int64_t)(now.retransmitted_packets - before->retransmitted_packets));
     row->retransmitted_bytes = known_int((int64_t)(now.retransmitted_bytes - before->retransmitted_bytes));
+    row->timeouts = known_int((int64_t)(now.timeouts - before->timeouts));
     *before = now;
 }
 

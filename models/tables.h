@@ -203,7 +203,7 @@ typedef struct row_link_sample {
     uint64_t wire_bytes; // payload and protocol flags
     double busy_ratio;
     trace_opt_real peak_ratio;
-    trace_opt_int transfers, packets, retransmitted_packets, retransmitted_bytes;
+    trace_opt_int transfers, packets, retransmitted_packets, retransmitted_bytes, timeouts;
 } row_link_sample;
 typedef struct row_queue_sample {
     uint32_t link_part_id;

@@ -258,6 +258,10 @@ static const trace_column link_sample_columns[] = {
                  "Packets sent again, by connections or by the link itself. NULL: the link has no faults."),
     TRACE_COLUMN(row_link_sample, retransmitted_bytes, "B",
                  "Bytes sent again, beside wire_bytes. NULL: the link has no faults."),
+    TRACE_COLUMN(
+        row_link_sample, timeouts, "1",
+        "Times that a message whose last packet was lost here waited for its sender's timeout. NULL: the "
+        "link has no faults."),
 };
 static const trace_column queue_sample_columns[] = {
     TRACE_KEY(row_queue_sample, link_part_id, "id", "The link that the queue feeds."),

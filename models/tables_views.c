@@ -113,13 +113,14 @@ static const trace_label retransmitting_links_labels[] = {
     { "wire_bytes", "B", "Bytes that crossed it: payload and the flags of NCCL's protocols." },
     { "retransmitted_bytes", "B", "Bytes sent again, beside these." },
     { "retransmitted_packets", "1", "Packets of these." },
+    { "timeouts", "1", "Messages that waited for their sender's timeout." },
     { "retransmit_ratio", "1", "Bytes sent again against all that crossed it; above 0.0001." },
     STATE_LABEL,
 };
 static const char retransmitting_links_sql[] =
     "SELECT l.link_part_id, p.name AS link, sum(l.wire_bytes) AS wire_bytes,\n"
     "  sum(l.retransmitted_bytes) AS retransmitted_bytes,\n"
-    "  sum(l.retransmitted_packets) AS retransmitted_packets,\n"
+    "  sum(l.retransmitted_packets) AS retransmitted_packets, sum(l.timeouts) AS timeouts,\n"
     "  1.0 * sum(l.retransmitted_bytes) / (sum(l.wire_bytes) + sum(l.retransmitted_bytes)) AS "
     "retransmit_ratio,\n"
     "  (SELECT run_state FROM completeness) AS run_state\n"

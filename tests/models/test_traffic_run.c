@@ -100,6 +100,33 @@ static void database_holds_flows_and_links(void **state)
     traffic_run_free(&b.result);
 }
 
+// 0.01 / 0.99 of the bytes again at the one lossy link, which the view and the alert name.
+static void losses_are_told(void **state)
+{
+    bench b;
+    prepare(
+        &b, *state,
+        "cluster:\n  node: dgx-a100\n  nodes: 2\n"
+        "  fabric: { topology: single-switch, switch: qm8790, transport: roce, recovery: selective-repeat }\n"
+        "  degraded: [{ link: leaf 0 > node 1 nic 0, loss: 0.01 }]\nnetwork: { engine: fluid }\n");
+    b.options.pattern = (pattern_def){ PATTERN_PERM, 9174321, 1, 42 };
+    b.options.run.output_path = "run.db";
+    if (!execute(&b)) fail_msg("%s", b.error.message);
+    assert_int_equal(b.result.run.alerts.count, 1);
+    assert_string_equal(b.result.run.alerts.items[0].link, "leaf 0 > node 1 nic 0");
+    assert_near(b.result.run.alerts.items[0].ratio, 0.01, 1e-5);
+    assert_string_equal(
+        query("run.db",
+              "SELECT link, abs(retransmitted_bytes - wire_bytes * 0.01 / 0.99) < 8,\n"
+              "retransmitted_packets = retransmitted_bytes / 4096,\n"
+              "timeouts = (SELECT value FROM summary WHERE metric = 'timeouts'),\n"
+              "retransmitted_bytes = (SELECT value FROM summary WHERE metric = 'retransmitted_bytes')\n"
+              "FROM retransmitting_links"),
+        "leaf 0 > node 1 nic 0|1|1|1|1");
+    assert_string_equal(query("run.db", "SELECT count(*) FROM link_sample WHERE timeouts IS NOT NULL"), "1");
+    traffic_run_free(&b.result);
+}
+
 // Each sample is of one state of the fabric; a fault lasts until its link changes again.
 static void faults_and_samples_tell_of_changes(void **state)
 {
@@ -302,6 +329,7 @@ int main(void)
 #define WITH_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
         WITH_SCRATCH(summary_tells_of_all_flows),
         WITH_SCRATCH(database_holds_flows_and_links),
+        WITH_SCRATCH(losses_are_told),
         WITH_SCRATCH(faults_and_samples_tell_of_changes),
         WITH_SCRATCH(flows_that_never_finish),
         WITH_SCRATCH(resolved_scenario_gives_the_same_digest),
