@@ -67,7 +67,10 @@ bool run_output_close(tables *t, trace **database, run_result *r, sim_error *err
                                      .peak_memory_bytes = os_peak_memory_bytes(),
                                      .events = r->counters.events });
     *database = NULL;
-    if (trace_close(closing, &failure)) return true;
+    // Not even the row of the run was committed: an empty database would tell nothing.
+    const bool is_empty = !trace_error_of(closing, &failure) && trace_rows_written(closing) == 0;
+    if (is_empty) trace_discard(closing);
+    if (!is_empty && trace_close(closing, &failure)) return true;
     r->state = RUN_FAILED;
     if (!sim_failed(error)) *error = failure;
     return false;

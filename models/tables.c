@@ -3,6 +3,11 @@
 #include "sim/array.h"
 #include "sim/check.h"
 #include <inttypes.h>
+#include <string.h>
+
+// What an end of the run writes beside the texts of its row: that row's other values, the message of a failure, the row of
+// run_env, and the pages that lead to them. There may be two ends: "done", then "failed" as the log does not fit the file.
+#define END_BYTES ((uint64_t)16 * 1024)
 
 struct tables {
     trace *trace; // NULL: rows go nowhere
@@ -56,8 +61,10 @@ name_id tables_name(tables *t, const char *text)
 
 void tables_write_run(tables *t, const row_run *row)
 {
+    if (!t->trace) return;
+    trace_keep_room(t->trace, 2 * (END_BYTES + strlen(row->scenario_text) + strlen(row->resolved)));
     write_row(t, TABLE_RUN, row);
-    if (t->trace) trace_commit(t->trace);
+    trace_commit(t->trace);
 }
 
 void tables_write_step(tables *t, const row_step *row)
@@ -97,9 +104,8 @@ static trace_value text_or_null(const char *text)
     return text ? trace_text(text) : trace_null();
 }
 
-void tables_finish_run(tables *t, const run_end *end)
+static void write_run_env_end(tables *t, const run_end *end)
 {
-    if (!t->trace) return;
     const trace_value env[] = { trace_real(end->wall_s), trace_real(end->cpu_s),
                                 trace_int(end->peak_memory_bytes), trace_int(end->events),
                                 trace_int(trace_rows_written(t->trace)) };
@@ -107,10 +113,25 @@ void tables_finish_run(tables *t, const run_end *end)
         t->trace,
         "UPDATE run_env SET wall_s = ?1, cpu_s = ?2, peak_memory_bytes = ?3, events = ?4, trace_rows = ?5",
         env, ARRAY_COUNT(env));
-    // The state last: whoever reads "done" finds everything else.
+}
+
+static void write_state(tables *t, const char *state, const char *error, const char *digest)
+{
+    const trace_value run[] = { trace_text(state), text_or_null(error), text_or_null(digest) };
+    trace_update(t->trace, "UPDATE run SET state = ?1, error = ?2, digest = ?3", run, ARRAY_COUNT(run));
+}
+
+void tables_finish_run(tables *t, const run_end *end)
+{
+    if (!t->trace) return;
     char digest[17];
     snprintf(digest, sizeof digest, "%016" PRIx64, end->digest);
-    const trace_value run[] = { trace_text(end->state), text_or_null(end->error),
-                                text_or_null(end->has_digest ? digest : NULL) };
-    trace_update(t->trace, "UPDATE run SET state = ?1, error = ?2, digest = ?3", run, ARRAY_COUNT(run));
+    // The state last: whoever reads "done" finds everything else.
+    trace_complete(t->trace);
+    write_run_env_end(t, end);
+    if (trace_ok(t->trace)) write_state(t, end->state, end->error, end->has_digest ? digest : NULL);
+    trace_copy_log(t->trace);
+    sim_error failure = { 0 };
+    if (!trace_error_of(t->trace, &failure))
+        write_state(t, "failed", end->error ? end->error : failure.message, NULL);
 }

@@ -312,5 +312,6 @@ typedef struct run_end {
     double wall_s, cpu_s;
     uint64_t peak_memory_bytes, events;
 } run_end;
-// The rows of run and run_env as they end; commits. Call trace_close() next.
+// All that a database has beside its rows, then those of run and run_env as they end; commits. Where something could not be
+// written the state is "failed", whatever end says. Call trace_close() next.
 void tables_finish_run(tables *t, const run_end *end);

@@ -7,7 +7,8 @@
 // which becomes the path before the run starts. From then on it is in WAL mode, with a commit at least each
 // second and whenever asked, so that a killed run leaves a database that opens. At close the indexes are made
 // and the log is folded back so that one file remains. Every SQLite result is checked: the first failure (a
-// full disk) is kept, later rows are dropped, and trace_ok() says so; what was committed stays.
+// full disk) is kept, later rows are dropped, and trace_ok() says so; what was committed stays. Each commit leaves
+// room in the log, so that how it ended can still be written where the disk is full.
 #pragma once
 #include "sim/arena.h"
 #include "sim/error.h"
@@ -154,12 +155,20 @@ typedef struct trace_value { // for an update: what its ?1, ?2, ... stand for
 #define trace_real(value_) ((trace_value){ .type = TRACE_REAL_VALUE, .real = (value_) })
 #define trace_text(value_) ((trace_value){ .type = TRACE_TEXT_VALUE, .text = (value_) })
 #define trace_null() ((trace_value){ .type = TRACE_NULL_VALUE })
-// One fixed statement (run.state), then a commit. Tried even after a failure, so that the state can still say
-// so.
+// The rows' commit, one fixed statement (run.state), then its commit. Tried even after a failure, so that the state can
+// still say so.
 void trace_update(trace *t, const char *sql, const trace_value *values, uint32_t count);
 
-// Makes the indexes, folds the log back, closes: the trace is gone, whatever is returned. False: the first
-// failure.
+// Each commit of rows from now on leaves room in the log for updates of so many bytes in all, and fails where it cannot.
+// SQLite writes a row anew when the length of any of its values changes: count the whole row, and some pages (4 KiB).
+void trace_keep_room(trace *t, uint64_t bytes);
+// Commits and makes the indexes: afterwards there are only updates.
+void trace_complete(trace *t);
+// From the log into the file, as far as no reader needs the log. It fails where the file cannot grow; then all is in the log
+// still, and updates too.
+void trace_copy_log(trace *t);
+
+// Completes, folds the log back, closes: the trace is gone, whatever is returned. False: the first failure.
 bool trace_close(trace *t, sim_error *error);
 void trace_discard(trace *t); // the file and its logs are removed
 void trace_abandon(trace *t); // closes without indexes: what was written until now is kept if it still can be

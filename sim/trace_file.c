@@ -228,6 +228,13 @@ static int fill_dictionary(sqlite3 *db, const trace_options *options)
     return d.code;
 }
 
+int trace_file_insert_filler(sqlite3 *db, const char *table, uint64_t bytes)
+{
+    // The columns of trace_dictionary_row. hex() makes two letters of a byte.
+    return exec_text(db, sqlite3_mprintf("INSERT INTO \"%w\" VALUES('', NULL, NULL, hex(zeroblob(%llu)))",
+                                         table, (unsigned long long)bytes / 2));
+}
+
 // ---- The file ----
 
 int trace_file_set_journal(sqlite3 *db, const char *sql, const char *want)

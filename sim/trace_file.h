@@ -18,3 +18,6 @@ bool trace_file_fail(sim_error *error, const char *doing, const char *path, int 
 int trace_file_prepare_insert(sqlite3 *db, const trace_table *table, sqlite3_stmt **insert);
 // Binds the members of one row, inserts it, and returns SQLite's code; SQLITE_OK: it is in.
 int trace_file_insert(sqlite3_stmt *insert, const trace_table *table, const void *row);
+// A row into the table of the dictionary that takes so many bytes, at most INT_MAX; returns SQLite's code. It is to be taken
+// back.
+int trace_file_insert_filler(sqlite3 *db, const char *table, uint64_t bytes);

@@ -3,6 +3,8 @@
 
 #include "models/tables.h"
 #include "sim/array.h"
+#include <signal.h>
+#include <sys/resource.h>
 
 // Every table that there is, in the order of tables.h.
 static const char *const listed[] = { "run",         "run_env",      "name",       "part",       "rank",
@@ -282,6 +284,68 @@ static void a_failed_run_says_why(void **state)
     close_well(&o);
     assert_string_equal(query("run.db", "SELECT state, error, digest FROM run"),
                         "failed|deadlock: lane 3 waits for lane 1's \"send\"|NULL");
+}
+
+enum { STEPS_TO_FILL = 15, LANES_TO_FILL = 150 };
+
+// As a run does it, on a disk with room for so many bytes per file. False: not even an empty database found room.
+static bool fill(rlim_t bytes, const char *resolved, bool *closed)
+{
+    opened o = { .a = arena_create("tables test") };
+    trace_options options = tables_options("run.db", true, TRACE_STEPS);
+    sim_error error = { 0 };
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = { .rlim_cur = bytes, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    o.trace = trace_open(o.a, &options, &error);
+    if (o.trace) {
+        o.t = tables_create(o.a, o.trace);
+        row_run row = the_run;
+        row.resolved = resolved;
+        tables_write_run(o.t, &row);
+        for (uint32_t step = 0; step < STEPS_TO_FILL; step++) {
+            for (uint32_t lane = 0; lane < LANES_TO_FILL; lane++)
+                tables_write_blame(o.t,
+                                   &(row_blame){ .step = step, .lane_id = known_int(lane), .time_ps = 1 });
+            tables_write_step(o.t, &(row_step){ .step = step });
+        }
+        tables_finish_run(o.t, &(run_end){ .state = "done", .has_digest = true });
+        *closed = trace_close(o.trace, &error);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(error.exit_code, o.trace && *closed ? 0 : SIM_EXIT_INPUT);
+    arena_destroy(o.a);
+    return o.trace != NULL;
+}
+
+// Wherever the disk ends: in the first commit, between two, within the indexes, as the log is folded back. The limits are
+// 5 KiB apart, little more than the page of SQLite, so that each is met with another number of pages that still fit.
+static void whatever_fills_the_state_says_how_it_ended(void **state)
+{
+    (void)state;
+    static char
+        resolved[30001]; // as long as that of a small scenario: the row of the run takes more than one page
+    memset(resolved, 'r', sizeof resolved - 1);
+    signal(SIGXFSZ, SIG_IGN);
+    uint32_t failed = 0, done = 0;
+    for (rlim_t bytes = 100 * 1024; bytes < 800 * 1024; bytes += 5 * 1024) {
+        bool closed;
+        if (!fill(bytes, resolved, &closed)) continue;
+        if (scratch_count("run.db") == 0) continue; // no room for the row of the run: nothing is left
+        const char *said = query("run.db", "SELECT state, digest IS NOT NULL, error IS NOT NULL FROM run");
+        if (strcmp(said, closed ? "done|1|0" : "failed|0|1") != 0)
+            fail_msg("%u bytes: closed %d, but %s", (unsigned)bytes, closed, said);
+        assert_string_equal(query("run.db", "PRAGMA integrity_check"), "ok");
+        // Whole steps or nothing.
+        assert_string_equal(query("run.db",
+                                  "SELECT (SELECT count(*) FROM blame) = 150 * (SELECT count(*) FROM "
+                                  "step)"),
+                            "1");
+        *(closed ? &done : &failed) += 1;
+    }
+    assert_in_range(failed, 20, 130);
+    assert_in_range(done, 1, 120);
 }
 
 // A step of 10 s on 7 GPUs: lane 0 stands for 4 of them, lane 1 for 2, lane 2 for one that is slow.
@@ -666,6 +730,7 @@ int main(void)
         IN_SCRATCH(without_a_trace_rows_go_nowhere),
         IN_SCRATCH(a_run_ends_with_its_digest),
         IN_SCRATCH(a_failed_run_says_why),
+        IN_SCRATCH(whatever_fills_the_state_says_how_it_ended),
         IN_SCRATCH(views_of_a_step_worked_by_hand),
         IN_SCRATCH(blame_by_stage_worked_by_hand),
         IN_SCRATCH(views_of_the_network_worked_by_hand),

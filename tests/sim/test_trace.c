@@ -760,6 +760,39 @@ static void a_reader_keeps_the_log_there(void **state)
     assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "20");
 }
 
+// What a process does that wants to replace the file, only longer: it has the file open, and is gone before patience ends.
+static void a_rival_that_looks_is_waited_for(void **state)
+{
+    (void)state;
+    opened o = open_at(TRACE_SPANS);
+    write_things(o.t, 0, 10);
+    trace_commit(o.t);
+    int looks[2];
+    assert_int_equal(pipe(looks), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        sqlite3 *rival = NULL;
+        bool good = sqlite3_open("run.db", &rival) == SQLITE_OK &&
+                    sqlite3_exec(rival, "SELECT * FROM thing", NULL, NULL, NULL) == SQLITE_OK &&
+                    write(looks[1], "l", 1) == 1;
+        sqlite3_sleep(200);
+        sqlite3_close(rival);
+        _exit(good ? 0 : 3);
+    }
+    char byte;
+    assert_int_equal(read(looks[0], &byte, 1), 1);
+    close_well(&o);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(looks[0]);
+    close(looks[1]);
+    assert_int_equal(scratch_count(""), 1);
+    assert_string_equal(query("run.db", "SELECT count(*) FROM thing"), "10");
+}
+
 // ---- The estimate ----
 
 static void an_estimate_names_the_level_that_fits(void **state)
@@ -820,6 +853,7 @@ int main(void)
         IN_SCRATCH(an_old_database_survives_a_failure),
         IN_SCRATCH(a_discarded_trace_leaves_nothing),
         IN_SCRATCH(a_reader_keeps_the_log_there),
+        IN_SCRATCH(a_rival_that_looks_is_waited_for),
         cmocka_unit_test(an_estimate_names_the_level_that_fits),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
