@@ -87,6 +87,7 @@ static void start_transfer(collectives *c, uint32_t i, uint32_t t)
     network_request request = shape_transfer(c, shape_at(c, own->shape), t, &edge);
     request.client = c->client;
     request.tag = (uint64_t)i << 32 | t;
+    request.twin = t;
     if (own->state->starts) own->state->starts[t] = sim_now(c->sim);
     network_start(c->network, &request);
     c->counters.messages++;

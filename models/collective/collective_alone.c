@@ -40,6 +40,7 @@ static void ask(alone_player *p, network_request request, uint32_t transfer)
 {
     request.client = p->client;
     request.tag = transfer;
+    request.twin = transfer;
     network_start(p->network, &request);
 }
 

@@ -11,8 +11,9 @@
 // Mostly a lost packet is missed when the next one comes. The last packet of a message has none behind it: if it is lost, with
 // probability p for each of the request's messages (its steps), the message waits for the sender's timeout, again and again
 // while that packet is lost again. Which messages these are is drawn: a request's waits depend on the run's seed, on who sends
-// how much to whom, and on when it began, so that neither the order of events nor any other request shifts them. Waits of one
-// request add up, as if none of its messages moved meanwhile; two edges that wait at once are counted one after the other.
+// how much to whom, on when it began, and on its number among those that are alike (its twin), so that neither the order of
+// events nor any other request shifts them. Waits of one request add up, as if none of its messages moved meanwhile; two edges
+// that wait at once are counted one after the other.
 #include "models/network/fluid_internal.h"
 #include "sim/hash.h"
 #include "sim/rng.h"
@@ -91,7 +92,9 @@ static uint32_t draw_timeouts(const network *n, const fluid_flow *flow, const tr
 {
     const network_edge *edge = &network_edges(n, t)[s->edge];
     draws d = { .key = topology_policy(n->topology)->terms.key, .when = (uint64_t)flow->begin_ps };
-    d.who = hash_mix(hash_mix((uint64_t)edge->from << 32 | edge->to) ^ (hash_mix(s->bytes) + s->pair));
+    const uint64_t which = (uint64_t)t->twin << 32 | s->pair;
+    d.who = hash_mix(hash_mix(hash_mix((uint64_t)edge->from << 32 | edge->to) + s->edge) ^
+                     (hash_mix(s->bytes) + which));
     return count_failures(&d, t->delay_crossings > 0 ? t->delay_crossings : 1, s->loss);
 }
 

@@ -94,6 +94,7 @@ static transfer transfer_of(network *n, const network_request *request)
                    .delay_crossings = request->delay_crossings,
                    .weight = request->weight,
                    .queue_pairs = request->queue_pairs,
+                   .twin = request->twin,
                    .multiplicity = request->multiplicity,
                    .latency_ps = request->latency_ps,
                    .rate_cap_mBps = request->rate_cap_mBps,

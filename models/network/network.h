@@ -25,6 +25,8 @@ typedef struct network_request {
     uint64_t rate_cap_mBps;    // of each edge; 0: none
     uint32_t weight;           // of the sharing, >= 1
     uint32_t queue_pairs;      // per connection, >= 1
+    // Tells apart what is alike and begins together, for what is drawn at random: any number that no order of events changes.
+    uint32_t twin;
     // Equal requests this one stands for (folding), >= 1. Counters multiply, not those of links.
     uint32_t multiplicity;
     uint16_t client; // who is told

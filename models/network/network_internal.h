@@ -10,7 +10,7 @@ typedef struct transfer {
     uint32_t next_free;         // slot; only while free
     uint32_t edges, edge_count; // edges: where its block begins in the pool
     uint32_t prepared1; // 1 + the number of the prepared request whose edges these are; 0: they are its own
-    uint32_t delay_crossings, weight, queue_pairs, multiplicity;
+    uint32_t delay_crossings, weight, queue_pairs, twin, multiplicity;
     sim_time latency_ps;
     uint64_t rate_cap_mBps, tag;
     uint64_t bytes; // of all edges, x multiplicity

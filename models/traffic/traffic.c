@@ -32,6 +32,7 @@ static void start_flow(traffic *t, const traffic_flow *flow, uint64_t tag)
                                                   .delay_crossings = 1,
                                                   .weight = 1,
                                                   .queue_pairs = 1,
+                                                  .twin = (uint32_t)tag,
                                                   .multiplicity = 1,
                                                   .client = t->client,
                                                   .tag = tag });

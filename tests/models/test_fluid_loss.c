@@ -192,6 +192,22 @@ static void steps_of_a_stream_wait_as_messages(void **state)
     assert_in_range(timeouts, 29, 72); // 5,000 x 0.01 / 0.99 = 50.5, 3 standard deviations of 7.1
 }
 
+// Of 300 alike 0.3 / 0.7 x 300 = 128.6 waits are expected, with a standard deviation of sqrt(300 x 0.3) / 0.7 = 13.6.
+static void messages_that_begin_together_wait_apart(void **state)
+{
+    (void)state;
+    enum { TWINS = 300 };
+    const lossy fault = { DOWN_1, { .loss = 0.3 } };
+    planned plan[TWINS];
+    bench *b = bench_of(&usual, &fault, 1, NULL);
+    for (uint32_t i = 0; i < TWINS; i++)
+        plan[i] = (planned){ 0, 0, 1, 4096, 0, 0 };
+    plan_starts(b, plan, TWINS);
+    run_to_end(b);
+    assert_in_range(network_counters_of(b->n).timeouts, 88, 169);
+    bench_destroy(b);
+}
+
 // Whoever waits does so whatever the order of events, and with whatever else begins at the same time.
 static void waits_do_not_depend_on_order(void **state)
 {
@@ -246,16 +262,17 @@ static void a_bundle_blames_its_member(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(rate_cases) + 6] = {
+    struct CMUnitTest tests[ARRAY_COUNT(rate_cases) + 7] = {
         cmocka_unit_test(flows_share_what_a_lossy_link_has_left),
         cmocka_unit_test(links_that_lose_share_the_blame),
         cmocka_unit_test(lost_ends_wait_for_the_timeout),
         cmocka_unit_test(steps_of_a_stream_wait_as_messages),
+        cmocka_unit_test(messages_that_begin_together_wait_apart),
         cmocka_unit_test(waits_do_not_depend_on_order),
         cmocka_unit_test(a_bundle_blames_its_member),
     };
     for (size_t i = 0; i < ARRAY_COUNT(rate_cases); i++)
-        tests[6 + i] = (struct CMUnitTest){ .name = rate_cases[i].name,
+        tests[7 + i] = (struct CMUnitTest){ .name = rate_cases[i].name,
                                             .test_func = rates_are_what_faults_leave,
                                             .initial_state = (void *)&rate_cases[i] };
     return cmocka_run_group_tests_name("fluid_loss", tests, NULL, NULL);

@@ -62,6 +62,7 @@ static inline transfer_id send(bench *b, uint32_t tag, const planned *p)
                                                           .rate_cap_mBps = p->cap_mBps,
                                                           .weight = p->weight ? p->weight : 1,
                                                           .queue_pairs = 1,
+                                                          .twin = tag,
                                                           .multiplicity = 1,
                                                           .client = b->client,
                                                           .tag = tag });
