@@ -227,6 +227,19 @@ static void resend_of_link(network *n, link_id l)
 
 // ---- other paths
 
+// The same path, but of a bundle other members are left, with other losses.
+static void limit_again(network *n, uint32_t slot, uint64_t cap_mBps)
+{
+    const fluid_network *f = n->state;
+    fluid_flow *flow = &f->flows.items[slot];
+    if (flow->cap_mBps == cap_mBps) return;
+    flow->left = fluid_work_left(n, flow);
+    flow->since_ps = sim_now(n->sim);
+    flow->cap_mBps = cap_mBps;
+    fluid_leave(n, slot);
+    fluid_enter(n, slot);
+}
+
 // The flow looks for its path again, with what it has left to do.
 static void divert(network *n, uint32_t slot)
 {
@@ -236,7 +249,11 @@ static void divert(network *n, uint32_t slot)
     const uint64_t whole = flow->pace_bytes;
     fluid_demand demand = fluid_find_path(n, slot);
     flow->strays = demand.strays;
-    if (left == 0 || fluid_path_is_same(n, slot)) return;
+    if (left == 0) return;
+    if (fluid_path_is_same(n, slot)) {
+        limit_again(n, slot, demand.cap_mBps);
+        return;
+    }
     fluid_count_links(n, slot, false);
     fluid_leave(n, slot);
     fluid_forget_path(n, slot);
@@ -289,6 +306,7 @@ void fluid_apply_changes(network *n)
         const uint32_t l = f->adapted.items[i], bundle = topology_bundle_of_link(n->topology, l);
         const bool up = fabric_is_up(f->fabric, l);
         if (up || bundle != NO_ID) follow(n, bundle, !up);
+        if (up && bundle != NO_ID && topology_loses(n->topology)) follow(n, bundle, true);
     }
     array_clear(&f->adapted);
 }

@@ -3,7 +3,7 @@
 //
 // A link that loses packets with probability p has 1 - p of its rate left, for what it lost it had carried before. Beyond that
 // each connection has a cap, its goodput on the whole path if it had it to itself (transport.h):
-//     cap = goodput(1 - product of (1 - p_l), least of C_l, 2 delay + ends)      C_l [B/s]: the rate of link l with its losses
+//     cap = goodput(S, 1 - product of (1 - p_l), least of C_l, 2 delay + ends)   C_l [B/s]: the rate of link l with its losses
 // Exact alone. In traffic that leaves a connection less than its cap it is early by what go-back-N would throw away at that
 // rate, less than 1 - (1 - p) / (1 + (N - 1) p); links carry none of what is thrown away.
 //     resent = bytes (1 / efficiency - 1)
@@ -26,34 +26,47 @@ bool fluid_minds_transport(const network *n)
 
 // ---- caps
 
-typedef struct way { // of a strand
-    double arrives;  // probability of a packet
-    double rate_Bps; // with what is lost
-} way;
-
-static way way_of(const network *n, const fluid_strand *s)
+// Of a packet that crosses a link, or a bundle: the mean of its members by what they carry now.
+static double loss_of(const network *n, uint32_t link_or_bundle)
 {
-    way w = { .arrives = 1.0,
-              .rate_Bps = s->cap_mBps == MAXMIN_NONE ? INFINITY : (double)s->cap_mBps / 1000.0 };
+    const fluid_network *f = n->state;
+    const topology *t = n->topology;
+    if (link_or_bundle < topology_link_count(t)) return topology_loss(t, link_or_bundle);
+    const bundle_members m = topology_bundle_members(t, link_or_bundle);
+    double lost = 0.0, all = 0.0;
+    for (uint32_t i = 0; i < m.count; i++) {
+        const double rate = (double)fabric_capacity_mBps(f->fabric, m.first + 2 * i);
+        lost += rate * topology_loss(t, m.first + 2 * i);
+        all += rate;
+    }
+    return all > 0.0 ? lost / all : 0.0;
+}
+
+static transport_way way_of(const network *n, const fluid_strand *s)
+{
+    const transport_terms *terms = &topology_policy(n->topology)->terms;
+    transport_way w = { .bytes = s->bytes,
+                        .rate_Bps = s->cap_mBps == MAXMIN_NONE ? INFINITY : (double)s->cap_mBps / 1000.0,
+                        .round_trip_s = units_s_from_ps(2 * s->delay_ps + terms->ends_ps) };
+    double through = 1.0; // a packet's probability
     for (uint32_t i = 0; i < s->count; i++) {
-        const double arrives = 1.0 - topology_loss(n->topology, s->path[i]);
-        w.arrives *= arrives;
+        const double arrives = 1.0 - loss_of(n, s->path[i]);
+        through *= arrives;
         w.rate_Bps = fmin(w.rate_Bps, (double)topology_rate_mBps(n->topology, s->path[i]) / 1000.0 / arrives);
     }
+    w.loss = 1.0 - through;
     return w;
 }
 
 void fluid_limit_strand(const network *n, fluid_strand *s)
 {
     const transport_terms *terms = &topology_policy(n->topology)->terms;
-    const way w = way_of(n, s);
-    const double round_trip_s = units_s_from_ps(2 * s->delay_ps + terms->ends_ps);
-    const double goodput_Bps = transport_goodput_Bps(terms, 1.0 - w.arrives, w.rate_Bps, round_trip_s);
+    const transport_way w = way_of(n, s);
+    const double goodput_Bps = transport_goodput_Bps(terms, &w);
     const uint64_t cap_mBps = (uint64_t)fmax(goodput_Bps * 1000.0, 1.0);
     if (goodput_Bps < w.rate_Bps && cap_mBps < s->cap_mBps) s->cap_mBps = cap_mBps;
-    s->loss = 1.0 - w.arrives;
-    if (s->loss > 0.0)
-        s->resent_ratio = 1.0 / transport_efficiency(terms, s->loss, w.rate_Bps, round_trip_s) - 1.0;
+    s->loss = w.loss;
+    if (s->loss > 0.0) s->resent_ratio = 1.0 / transport_efficiency(terms, &w) - 1.0;
 }
 
 // ---- lost ends of messages
@@ -110,12 +123,13 @@ enum { BLAMED_MAX = 64 }; // more faulty links than that on one path are one too
 static void add_blamed(const network *n, link_id l, double share, blamed *list, uint32_t *count)
 {
     const double loss = topology_loss(n->topology, l);
-    if (loss > 0.0 && *count < BLAMED_MAX) list[(*count)++] = (blamed){ l, loss * share };
+    if (loss * share > 0.0 && *count < BLAMED_MAX) list[(*count)++] = (blamed){ l, loss * share };
 }
 
 static uint32_t find_blamed(const network *n, const fluid_strand *s, blamed *list)
 {
     const topology *t = n->topology;
+    const fluid_network *f = n->state;
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->path[i] < topology_link_count(t)) {
@@ -123,8 +137,10 @@ static uint32_t find_blamed(const network *n, const fluid_strand *s, blamed *lis
             continue;
         }
         const bundle_members m = topology_bundle_members(t, s->path[i]);
-        for (uint32_t k = 0; k < m.count; k++)
-            add_blamed(n, m.first + 2 * k, 1.0 / m.count, list, &count);
+        const double all = (double)fabric_capacity_mBps(f->fabric, s->path[i]);
+        for (uint32_t k = 0; k < m.count && all > 0.0; k++)
+            add_blamed(n, m.first + 2 * k, (double)fabric_capacity_mBps(f->fabric, m.first + 2 * k) / all,
+                       list, &count);
     }
     return count;
 }

@@ -97,8 +97,7 @@ uint64_t topology_packet_bytes(const topology *t, link_id l); // payload of a fu
 uint64_t topology_frame_bytes(const topology *t, link_id l);  // with its headers
 // Whether any link loses packets, which is decided by random numbers as a run goes on.
 bool topology_loses(const topology *t);
-// Of a packet that crosses a link or a bundle; of a bundle the mean of its members by their rates.
-double topology_loss(const topology *t, uint32_t link_or_bundle);
+double topology_loss(const topology *t, link_id l); // of a packet
 
 uint32_t topology_node_count(const topology *t);
 uint32_t topology_gpu_count(const topology *t);

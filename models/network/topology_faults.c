@@ -45,16 +45,19 @@ static void add_faults(topology *t, link_id l, const link_faults *faults)
 }
 
 // Packets that are lost have used the link: 1 - p of its rate is left. What go-back-N throws away beyond them depends on the
-// connection; for the link's health a path of four links like this one is taken, both ways.
+// connection; for the link's health a path of four links like this one is taken, both ways, with its losses and without.
 static void lose(topology *t, link_id l, double loss)
 {
     enum { LINKS_OF_ROUND_TRIP = 8 };
     const topology_link *link = &t->links.items[l];
-    const double rate_Bps = (double)link->rate_mBps / 1000.0;
-    const double round_trip_s = units_s_from_ps(LINKS_OF_ROUND_TRIP * link->delay_ps +
-                                                t->policy.terms.ends_ps);
-    const double goodput_Bps = transport_goodput_Bps(&t->policy.terms, loss, rate_Bps, round_trip_s);
-    topology_lower_rate(t, l, 1.0 - loss, fmin(goodput_Bps / rate_Bps, 1.0));
+    transport_way way = { .bytes = TRANSPORT_ENDLESS,
+                          .rate_Bps = (double)link->rate_mBps / 1000.0,
+                          .round_trip_s = units_s_from_ps(LINKS_OF_ROUND_TRIP * link->delay_ps +
+                                                          t->policy.terms.ends_ps) };
+    const double healthy_Bps = transport_goodput_Bps(&t->policy.terms, &way);
+    way.loss = loss;
+    const double goodput_Bps = transport_goodput_Bps(&t->policy.terms, &way);
+    topology_lower_rate(t, l, 1.0 - loss, fmin(goodput_Bps / healthy_Bps, 1.0));
     t->loses = true;
 }
 
@@ -116,19 +119,8 @@ bool topology_loses(const topology *t)
     return t->loses;
 }
 
-double topology_loss(const topology *t, uint32_t link_or_bundle)
+double topology_loss(const topology *t, link_id l)
 {
-    if (!t->loses) return 0.0;
-    if (link_or_bundle < t->links.count) {
-        const link_faults *faults = topology_faults_of(t, link_or_bundle);
-        return faults ? faults->loss : 0.0;
-    }
-    const bundle_members m = topology_bundle_members(t, link_or_bundle);
-    double lost = 0.0, all = 0.0;
-    for (uint32_t i = 0; i < m.count; i++) {
-        const double rate = (double)t->links.items[m.first + 2 * i].rate_mBps;
-        lost += rate * topology_loss(t, m.first + 2 * i);
-        all += rate;
-    }
-    return lost / all;
+    const link_faults *faults = t->loses ? topology_faults_of(t, l) : NULL;
+    return faults ? faults->loss : 0.0;
 }

@@ -5,11 +5,11 @@
 
 const char *const recovery_words[] = { "go-back-n", "selective-repeat", "tcp", NULL };
 
-//     N = ceil(min(W, R C / MTU))   [packets]   R: round trip [s]   C [B/s]   W: window [packets]
-double transport_packets_in_flight(const transport_terms *t, double rate_Bps, double round_trip_s)
+//     N = ceil(min(W, R C / MTU, S / MTU))   [packets]   R: round trip [s]   C [B/s]   W: window [packets]   S: message [B]
+double transport_packets_in_flight(const transport_terms *t, const transport_way *w)
 {
     const double packet_bytes = (double)t->payload_bytes;
-    double packets = round_trip_s * rate_Bps / packet_bytes;
+    double packets = fmin(w->round_trip_s * w->rate_Bps, (double)w->bytes) / packet_bytes;
     if (t->window_bytes > 0) packets = fmin(packets, (double)t->window_bytes / packet_bytes);
     return fmax(ceil(packets), 1.0);
 }
@@ -20,27 +20,38 @@ double transport_packets_in_flight(const transport_terms *t, double rate_Bps, do
 //     eta = (1 - p) / (1 + (N - 1) p)
 // Bertsekas, Gallager: Data Networks, 2nd edition 1992, section 2.4 and problem 2.27. Holds for independent losses, one
 // negative acknowledgement for each, and receivers that send it at once; NICs whose slow path takes longer do worse.
-double transport_efficiency(const transport_terms *t, double loss, double rate_Bps, double round_trip_s)
+double transport_efficiency(const transport_terms *t, const transport_way *w)
 {
-    SIM_ASSERT(loss >= 0.0 && loss < 1.0);
-    if (t->recovery != RECOVERY_GO_BACK_N) return 1.0 - loss;
-    const double packets = transport_packets_in_flight(t, rate_Bps, round_trip_s);
-    return (1.0 - loss) / (1.0 + (packets - 1.0) * loss);
+    SIM_ASSERT(w->loss >= 0.0 && w->loss < 1.0);
+    if (t->recovery != RECOVERY_GO_BACK_N) return 1.0 - w->loss;
+    const double packets = transport_packets_in_flight(t, w);
+    return (1.0 - w->loss) / (1.0 + (packets - 1.0) * w->loss);
 }
 
-// A window of W bytes is acknowledged once in a round trip: x <= W / R.
-double transport_goodput_Bps(const transport_terms *t, double loss, double rate_Bps, double round_trip_s)
+// A window of W bytes is acknowledged once in a round trip. The first goes at once and each other one a round trip after the
+// one before it, so that only what is longer than a window waits at all:
+//     x = S / (floor((S - 1) / W) R + ((S - 1) mod W + 1) / C)     without end W / R
+static double windowed_Bps(const transport_terms *t, const transport_way *w)
 {
-    double most_Bps = rate_Bps;
-    if (t->window_bytes > 0 && round_trip_s > 0.0)
-        most_Bps = fmin(most_Bps, (double)t->window_bytes / round_trip_s);
-    if (loss == 0.0) return most_Bps;
-    const double efficiency = transport_efficiency(t, loss, most_Bps, round_trip_s);
-    if (t->recovery != RECOVERY_TCP || round_trip_s <= 0.0) return most_Bps * efficiency;
+    const uint64_t window = t->window_bytes;
+    if (window == 0 || w->bytes <= window || (double)window >= w->rate_Bps * w->round_trip_s)
+        return w->rate_Bps;
+    if (w->bytes == TRANSPORT_ENDLESS) return (double)window / w->round_trip_s;
+    const double round_trips = (double)((w->bytes - 1) / window),
+                 rest = (double)((w->bytes - 1) % window + 1);
+    return (double)w->bytes / (round_trips * w->round_trip_s + rest / w->rate_Bps);
+}
+
+double transport_goodput_Bps(const transport_terms *t, const transport_way *w)
+{
+    const double most_Bps = windowed_Bps(t, w);
+    if (w->loss == 0.0) return most_Bps;
+    const double efficient_Bps = most_Bps * transport_efficiency(t, w);
+    if (t->recovery != RECOVERY_TCP || w->round_trip_s <= 0.0) return efficient_Bps;
     // Linux runs CUBIC, which is never slower than Reno would be (RFC 9438, section 4.3).
-    const double mss_bytes = (double)t->payload_bytes;
-    const double reno_Bps = tcp_pftk_Bps(loss, round_trip_s, units_s_from_ps(t->timeout_ps), mss_bytes);
-    return fmin(most_Bps * efficiency, fmax(reno_Bps, tcp_cubic_Bps(loss, round_trip_s, mss_bytes)));
+    const double mss_bytes = (double)t->payload_bytes, timeout_s = units_s_from_ps(t->timeout_ps);
+    const double reno_Bps = tcp_pftk_Bps(w->loss, w->round_trip_s, timeout_s, mss_bytes);
+    return fmin(efficient_Bps, fmax(reno_Bps, tcp_cubic_Bps(w->loss, w->round_trip_s, mss_bytes)));
 }
 
 enum { PACKETS_PER_ACKNOWLEDGEMENT = 2 }; // b: delayed acknowledgements, RFC 9293 section 3.8.6.3

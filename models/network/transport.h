@@ -23,12 +23,20 @@ typedef struct transport_terms { // of all connections of a fabric
     uint64_t key;           // of the random numbers that decide which packets those are
 } transport_terms;
 
-// Packets on the way of a connection that moves at rate_Bps: ceil(min(W, R C / MTU)), at least 1.
-double transport_packets_in_flight(const transport_terms *t, double rate_Bps, double round_trip_s);
-// Share of what is sent that is new, where each packet is lost with probability loss < 1.
-double transport_efficiency(const transport_terms *t, double loss, double rate_Bps, double round_trip_s);
-// The most that a connection moves, new bytes only, on a path that leaves it rate_Bps.
-double transport_goodput_Bps(const transport_terms *t, double loss, double rate_Bps, double round_trip_s);
+typedef struct transport_way { // what a connection sends, and where
+    uint64_t bytes;            // with no pause between; TRANSPORT_ENDLESS: without end
+    double loss;               // of a packet; < 1
+    double rate_Bps;           // that the path leaves it, lost packets included
+    double round_trip_s;
+} transport_way;
+#define TRANSPORT_ENDLESS UINT64_MAX
+
+// Packets on the way at once: ceil(min(W, R C / MTU)) and no more than there are, at least 1.
+double transport_packets_in_flight(const transport_terms *t, const transport_way *w);
+// Share of what is sent that is new.
+double transport_efficiency(const transport_terms *t, const transport_way *w);
+// The most that the connection moves, new bytes only.
+double transport_goodput_Bps(const transport_terms *t, const transport_way *w);
 
 // Means of TCP in its steady state, in packets of mss_bytes that are lost at random; loss in (0, 1).
 double tcp_pftk_Bps(double loss, double round_trip_s, double timeout_s, double mss_bytes);
