@@ -300,6 +300,10 @@ static bool fail_stuck(traffic_context *c)
              r->flows, r->flows == 1 ? "" : "s", left == 1 ? "es" : "",
              topology_vertex_name(fabric, stuck.from, from, sizeof(from)),
              topology_vertex_name(fabric, stuck.to, to, sizeof(to)));
+    if (stuck.down == NO_ID && topology_loses(fabric))
+        return sim_hint(c->error,
+                        "what is lost on the way, or timeouts, would take longer than the 106 days that "
+                        "the clock can hold");
     if (stuck.down == NO_ID) return sim_hint(c->error, "too many flows share the links between");
     return sim_hint(c->error, "link %s is down", topology_link_name(fabric, stuck.down, link, sizeof(link)));
 }

@@ -133,8 +133,9 @@ bool fluid_stuck(const network *n, uint32_t slot, uint32_t *down)
 {
     const fluid_network *f = n->state;
     const fluid_flow *flow = &f->flows.items[slot];
-    if (flow->stage != FLUID_MOVING || flow->phase_place > 0 || flow->event.index1 != 0) return false;
     *down = NO_ID;
+    if (flow->stage == FLUID_LOST) return flow->event.index1 == 0;
+    if (flow->stage != FLUID_MOVING || flow->phase_place > 0 || flow->event.index1 != 0) return false;
     for (uint32_t i = 0; i < flow->crossing_count && *down == NO_ID; i++) {
         uint32_t link = f->pool.items[flow->crossings + i].link;
         if (maxmin_capacity(f->solver, link) == 0) *down = link;
