@@ -46,13 +46,15 @@ void link_alerts_find(arena *a, const network *n, link_alert_array *out)
 
 const char *link_alert_text(arena *a, const link_alert *alert)
 {
-    char packets[WORDS_GROUPED_SIZE], timeouts[WORDS_GROUPED_SIZE];
+    char packets[WORDS_GROUPED_SIZE], timeouts[WORDS_GROUPED_SIZE], percent[32];
     const link_troubles *t = &alert->troubles;
+    // %.2g alone would write 1e+02.
+    snprintf(percent, sizeof percent, alert->ratio < 0.1 ? "%.2g" : "%.0f", 100.0 * alert->ratio);
     return arena_format(
         a,
-        "%s: %.2g %% of its bytes were sent again (%s packet%s, %s timeout%s); a healthy link has "
+        "%s: %s %% of its bytes were sent again (%s packet%s, %s timeout%s); a healthy link has "
         "less than 0.01 %%",
-        alert->link, 100.0 * alert->ratio, words_grouped(packets, t->retransmitted_packets),
+        alert->link, percent, words_grouped(packets, t->retransmitted_packets),
         t->retransmitted_packets == 1 ? "" : "s", words_grouped(timeouts, t->timeouts),
         t->timeouts == 1 ? "" : "s");
 }

@@ -6,7 +6,7 @@
 //     cap = goodput(S, 1 - product of (1 - p_l), least of C_l, 2 delay + ends)   C_l [B/s]: the rate of link l with its losses
 // Exact alone. In traffic that leaves a connection less than its cap it is early by what go-back-N would throw away at that
 // rate, less than 1 - (1 - p) / (1 + (N - 1) p); links carry none of what is thrown away.
-//     resent = bytes (1 / efficiency - 1)
+//     resent = bytes (1 / efficiency - 1)      of all packets but the last one of each message
 //
 // Mostly a lost packet is missed when the next one comes. The last packet of a message has none behind it: if it is lost, with
 // probability p for each of the request's messages (its steps), the message waits for the sender's timeout, again and again
@@ -100,6 +100,11 @@ static uint32_t count_failures(draws *d, uint32_t messages, double loss)
     }
 }
 
+static uint32_t messages_of(const transfer *t)
+{
+    return t->delay_crossings > 0 ? t->delay_crossings : 1;
+}
+
 static uint32_t draw_timeouts(const network *n, const fluid_flow *flow, const transfer *t,
                               const fluid_strand *s)
 {
@@ -108,7 +113,7 @@ static uint32_t draw_timeouts(const network *n, const fluid_flow *flow, const tr
     const uint64_t which = (uint64_t)t->twin << 32 | s->pair;
     d.who = hash_mix(hash_mix(hash_mix((uint64_t)edge->from << 32 | edge->to) + s->edge) ^
                      (hash_mix(s->bytes) + which));
-    return count_failures(&d, t->delay_crossings > 0 ? t->delay_crossings : 1, s->loss);
+    return count_failures(&d, messages_of(t), s->loss);
 }
 
 // ---- counting
@@ -145,8 +150,21 @@ static uint32_t find_blamed(const network *n, const fluid_strand *s, blamed *lis
     return count;
 }
 
+// What is sent again before timeouts: all but the last packets, which are sent again one by one.
+static link_losses losses_of(const network *n, const transfer *t, const fluid_strand *s, uint32_t timeouts)
+{
+    const uint64_t messages = messages_of(t),
+                   packet_bytes = topology_policy(n->topology)->terms.payload_bytes;
+    const uint64_t message_bytes = (s->bytes + messages - 1) / messages;
+    const uint64_t last_bytes = (message_bytes - 1) % packet_bytes + 1;
+    const double others_bytes = (double)s->bytes - (double)messages * (double)last_bytes;
+    return (link_losses){ .resent_bytes = (uint64_t)llround(fmax(others_bytes, 0.0) * s->resent_ratio),
+                          .last_bytes = last_bytes * timeouts,
+                          .timeouts = timeouts };
+}
+
 // Dealt out by weight, to the byte; timeouts to the worst link.
-static void blame_links(network *n, const fluid_strand *s, uint64_t resent_bytes, uint32_t timeouts)
+static void blame_links(network *n, const fluid_strand *s, const link_losses *losses)
 {
     blamed list[BLAMED_MAX];
     const uint32_t count = find_blamed(n, s, list);
@@ -159,12 +177,14 @@ static void blame_links(network *n, const fluid_strand *s, uint64_t resent_bytes
     }
     for (uint32_t i = 0; i < count; i++) {
         through += list[i].weight;
-        const uint64_t until = i + 1 == count ? resent_bytes
-                                              : (uint64_t)((double)resent_bytes * (through / all));
-        n->link_resent_bytes[list[i].link] += until - dealt;
+        const uint64_t until = i + 1 == count ? losses->resent_bytes
+                                              : (uint64_t)((double)losses->resent_bytes * (through / all));
+        n->losses[list[i].link].resent_bytes += until - dealt;
         dealt = until;
     }
-    if (count > 0) n->link_timeouts[list[worst].link] += timeouts;
+    if (count == 0) return;
+    n->losses[list[worst].link].last_bytes += losses->last_bytes;
+    n->losses[list[worst].link].timeouts += losses->timeouts;
 }
 
 uint32_t fluid_count_losses(network *n, uint32_t slot)
@@ -174,10 +194,10 @@ uint32_t fluid_count_losses(network *n, uint32_t slot)
     uint32_t all = 0;
     for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
         if (s.loss == 0.0 || s.bytes == 0) continue;
-        const uint64_t resent_bytes = (uint64_t)llround((double)s.bytes * s.resent_ratio);
         const uint32_t timeouts = draw_timeouts(n, &f->flows.items[slot], t, &s);
-        blame_links(n, &s, resent_bytes, timeouts);
-        n->counters.retransmitted_bytes += resent_bytes * t->multiplicity;
+        const link_losses losses = losses_of(n, t, &s, timeouts);
+        blame_links(n, &s, &losses);
+        n->counters.retransmitted_bytes += (losses.resent_bytes + losses.last_bytes) * t->multiplicity;
         n->counters.timeouts += (uint64_t)timeouts * t->multiplicity;
         all += timeouts;
     }

@@ -10,10 +10,7 @@ network *network_create(arena *a, sim *s, const topology *t, const network_ops *
     for (uint32_t i = 0; i < EDGE_BLOCK_SIZES; i++)
         n->free_edges[i] = NO_ID;
     n->link_bytes = arena_array(a, uint64_t, topology_link_count(t) + topology_bundle_count(t));
-    if (topology_loses(t)) {
-        n->link_resent_bytes = arena_array(a, uint64_t, topology_link_count(t));
-        n->link_timeouts = arena_array(a, uint64_t, topology_link_count(t));
-    }
+    if (topology_loses(t)) n->losses = arena_array(a, link_losses, topology_link_count(t));
     return n;
 }
 
@@ -237,11 +234,13 @@ link_troubles network_link_troubles(const network *n, link_id l)
     if (!faults) return troubles;
     if (faults->frame_error > 0.0)
         troubles.retransmitted_bytes = (uint64_t)((double)network_link_bytes(n, l) * faults->resent_ratio);
-    if (n->link_resent_bytes) {
-        troubles.retransmitted_bytes += n->link_resent_bytes[l];
-        troubles.timeouts = n->link_timeouts[l];
-    }
-    troubles.retransmitted_packets = troubles.retransmitted_bytes / topology_packet_bytes(n->topology, l);
+    const link_losses losses = n->losses ? n->losses[l] : (link_losses){ 0 };
+    const uint64_t packet_bytes = topology_packet_bytes(n->topology, l);
+    troubles.retransmitted_bytes += losses.resent_bytes;
+    troubles.retransmitted_packets = (troubles.retransmitted_bytes + packet_bytes - 1) / packet_bytes;
+    troubles.retransmitted_packets += losses.timeouts;
+    troubles.retransmitted_bytes += losses.last_bytes;
+    troubles.timeouts = losses.timeouts;
     return troubles;
 }
 

@@ -46,6 +46,12 @@ typedef struct network_ops {
 
 enum { EDGE_BLOCK_SIZES = 32 };
 
+typedef struct link_losses { // of connections that cross a link
+    uint64_t resent_bytes;   // full packets but for a part of one
+    uint64_t last_bytes;     // of packets that ended messages, one for each timeout
+    uint64_t timeouts;
+} link_losses;
+
 struct network {
     const network_ops *ops;
     arena *arena;
@@ -59,7 +65,7 @@ struct network {
     uint32_t free_edges[EDGE_BLOCK_SIZES]; // per power of two: a block of so many edges, or NO_ID
     // Of links, then of bundles; counted by the engine, at the latest when it finishes a request.
     uint64_t *link_bytes;
-    uint64_t *link_resent_bytes, *link_timeouts; // of links, by connections; NULL: no link loses packets
+    link_losses *losses; // of links; NULL: no link loses packets
     network_counters counters;
     void *state; // the engine's
 };
