@@ -94,6 +94,13 @@ static bool read_sets(const case_reader *r, const char *key, text_list *out)
     return true;
 }
 
+enum { NUMBERS_MAX = 99 }; // of one value
+
+static bool refuse_number(const case_reader *r, const doc_node *node, const char *message)
+{
+    return sim_fail(r->error, SIM_EXIT_INPUT, &node->place, "%s", message);
+}
+
 static bool read_numbers(const case_reader *r)
 {
     network_case *c = r->out;
@@ -106,7 +113,10 @@ static bool read_numbers(const case_reader *r)
         (take && !units_parse_count(take->scalar, &number, &take->place, r->error)) ||
         (size && !units_parse_bytes(size->scalar, &c->size_bytes, &size->place, r->error)))
         return false;
-    c->take = number > 0 && number < 100 ? (uint32_t)number : 1;
+    if (!(c->times > 0.0)) return refuse_number(r, times, "times must be above zero");
+    if (number < 1 || number > NUMBERS_MAX) return refuse_number(r, take, "take must be 1 to 99");
+    if (c->size_bytes == 0) return refuse_number(r, size, "size must be above zero");
+    c->take = (uint32_t)number;
     return true;
 }
 
@@ -119,6 +129,10 @@ static bool read_case(case_reader *r)
         !read_sets(r, "less", &c->less) || !read_text(r, "measured", &c->measured) ||
         !read_text(r, "evidence", &c->evidence) || !read_text(r, "unknown", &c->unknown) || !read_numbers(r))
         return false;
+    if (c->where.count == 0)
+        return sim_fail(r->error, SIM_EXIT_INPUT, &r->node->place,
+                        "this case does not say for which rows it holds") ||
+               sim_hint(r->error, "where: { metric: \"ib_write_lat*\" }");
     if (c->unknown || c->evidence) return true;
     return sim_fail(r->error, SIM_EXIT_INPUT, &r->node->place, "this case does not say what it rests on") ||
            sim_hint(r->error, "evidence: where it is known from, or unknown: why it is not played");

@@ -37,9 +37,9 @@ static const char *field(const network_field_array *row, const char *column)
 static const char *part_of_value(arena *a, const char *value, uint32_t take)
 {
     for (; take > 1; take--) {
-        const char *slash = strchr(value, '/');
+        const char *slash = strstr(value, " /");
         if (!slash) return "";
-        value = slash + 1;
+        value = slash + 2;
     }
     value += strspn(value, " ");
     size_t length = strcspn(value, "(");

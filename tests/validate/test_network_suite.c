@@ -90,6 +90,23 @@ static const struct case_mistake mistakes[] = {
       "    1 | - where: { id: x }\n"
       "      |   ^\n"
       "  hint: evidence: where it is known from, or unknown: why it is not played\n" },
+    { "no rows", "- where: {}\n  evidence: x\n",
+      "cases.yaml:1:3: error: this case does not say for which rows it holds\n"
+      "    1 | - where: {}\n"
+      "      |   ^\n"
+      "  hint: where: { metric: \"ib_write_lat*\" }\n" },
+    { "the number before the first", "- where: { id: x }\n  take: 0\n",
+      "cases.yaml:2:9: error: take must be 1 to 99\n"
+      "    2 |   take: 0\n"
+      "      |         ^\n" },
+    { "flows of nothing", "- where: { id: x }\n  size: 0 B\n",
+      "cases.yaml:2:9: error: size must be above zero\n"
+      "    2 |   size: 0 B\n"
+      "      |         ^\n" },
+    { "answers that vanish", "- where: { id: x }\n  times: 0\n",
+      "cases.yaml:2:10: error: times must be above zero\n"
+      "    2 |   times: 0\n"
+      "      |          ^\n" },
     { "a list of settings", "- where: { id: x }\n  set: [a]\n",
       "cases.yaml:2:8: error: this is a mapping here, not a list\n"
       "    2 |   set: [a]\n"
