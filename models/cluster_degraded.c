@@ -215,11 +215,19 @@ static bool is_inside(const degraded_reader *d, link_id l)
     return topology_link_at(d->topology, l)->class != LINK_NETWORK;
 }
 
-static bool check_damage(const degraded_reader *d, const degraded_entry *e, link_id l)
+static bool check_damage(const degraded_reader *d, const degraded_entry *e, link_id l, bool repeats)
 {
     const uint64_t frame_bytes = topology_frame_bytes(d->topology, l);
     const double damaged = frame_error_ratio(e->bit_error_rate, frame_bytes);
-    if (damaged <= LOSS_MAX) return true;
+    const double lost = 1.0 - (1.0 - e->loss) * (1.0 - damaged);
+    if (damaged <= LOSS_MAX && (repeats || lost <= LOSS_MAX)) return true;
+    if (damaged <= LOSS_MAX)
+        return sim_fail(
+                   d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->loss),
+                   "with its bit_error_rate it would lose %.0f %% of its packets: such a link is down, not "
+                   "degraded",
+                   100.0 * lost) ||
+               sim_hint(d->error, "less of either");
     return sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->bit_error_rate),
                     "%.0f %% of the frames of %" PRIu64
                     " bytes would be damaged: such a link is down, not degraded",
@@ -239,7 +247,7 @@ static bool check_faults(const degraded_reader *d, const degraded_entry *e, link
                                     : bind_place_of(d->reader, &e->retry),
                         "links of class %s lose nothing: they send damaged frames again themselves", class) ||
                sim_hint(d->error, "bit_error_rate: 1e-9, without loss, or with retry: link");
-    if (inside) return check_damage(d, e, l);
+    if (inside) return check_damage(d, e, l, true);
     if (d->fabric->transport == 0)
         return sim_fail(d->error, SIM_EXIT_INPUT,
                         e->has.loss ? bind_place_of(d->reader, &e->loss)
@@ -248,7 +256,7 @@ static bool check_faults(const degraded_reader *d, const degraded_entry *e, link
                         "does not "
                         "name") ||
                sim_hint(d->error, "fabric.transport: infiniband, roce or tcp");
-    if (!by_link || d->fabric->transport == 1 + TRANSPORT_INFINIBAND) return check_damage(d, e, l);
+    if (!by_link || d->fabric->transport == 1 + TRANSPORT_INFINIBAND) return check_damage(d, e, l, by_link);
     return sim_fail(d->error, SIM_EXIT_INPUT, bind_place_of(d->reader, &e->retry),
                     "ports of Ethernet, which %s runs on, send no frame again",
                     transport_words[d->fabric->transport - 1]) ||
