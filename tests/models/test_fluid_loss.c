@@ -197,6 +197,26 @@ static void steps_of_a_stream_wait_as_messages(void **state)
     assert_in_range(timeouts, 29, 72); // 5,000 x 0.01 / 0.99 = 50.5, 3 standard deviations of 7.1
 }
 
+// Waits of an eighth of the clock: some message waits beyond half of it, and stands still.
+static void a_wait_beyond_the_clock_never_ends(void **state)
+{
+    (void)state;
+    const lossy fault = { DOWN_1, { .loss = 0.3 } };
+    transport_terms terms = usual;
+    terms.timeout_ps = SIM_TIME_MAX / 8;
+    bench *b = bench_of(&terms, &fault, 1, NULL);
+    b->after = send_next;
+    send(b, 0, &(planned){ 0, 0, 1, 4096, 0, 0 });
+    run_to_end(b);
+    assert_true(b->count < MESSAGES);
+    assert_true(sim_now(b->s) <= SIM_TIME_MAX / 2);
+    const network_stuck_report stuck = network_stuck(b->n);
+    assert_int_equal(stuck.transfers, 1);
+    assert_int_equal(stuck.from, host_of(b->t, 0));
+    assert_int_equal(stuck.down, NO_ID);
+    bench_destroy(b);
+}
+
 // Of 300 alike 0.3 / 0.7 x 300 = 128.6 waits are expected, with a standard deviation of sqrt(300 x 0.3) / 0.7 = 13.6.
 static void messages_that_begin_together_wait_apart(void **state)
 {
@@ -299,18 +319,19 @@ static void a_member_that_is_down_loses_nothing(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(rate_cases) + 8] = {
+    struct CMUnitTest tests[ARRAY_COUNT(rate_cases) + 9] = {
         cmocka_unit_test(flows_share_what_a_lossy_link_has_left),
         cmocka_unit_test(links_that_lose_share_the_blame),
         cmocka_unit_test(lost_ends_wait_for_the_timeout),
         cmocka_unit_test(steps_of_a_stream_wait_as_messages),
+        cmocka_unit_test(a_wait_beyond_the_clock_never_ends),
         cmocka_unit_test(messages_that_begin_together_wait_apart),
         cmocka_unit_test(waits_do_not_depend_on_order),
         cmocka_unit_test(a_bundle_blames_its_member),
         cmocka_unit_test(a_member_that_is_down_loses_nothing),
     };
     for (size_t i = 0; i < ARRAY_COUNT(rate_cases); i++)
-        tests[8 + i] = (struct CMUnitTest){ .name = rate_cases[i].name,
+        tests[9 + i] = (struct CMUnitTest){ .name = rate_cases[i].name,
                                             .test_func = rates_are_what_faults_leave,
                                             .initial_state = (void *)&rate_cases[i] };
     return cmocka_run_group_tests_name("fluid_loss", tests, NULL, NULL);
