@@ -212,17 +212,20 @@ static trace_opt_real rate_of(double bytes, sim_time duration_ps)
 }
 
 // busbw of nccl-tests: algbw x 2 (n-1)/n for all-reduce, x (n-1)/n for all-gather, reduce-scatter and all-to-all, x 1
-// for send/recv and broadcast.
+// for send/recv, broadcast and reduce.
 static double bus_factor(collective_kind kind, uint32_t ranks)
 {
     const double n = ranks;
     switch (kind) {
-    case COLLECTIVE_ALL_REDUCE: return 2.0 * (n - 1.0) / n;
+    case COLLECTIVE_ALL_REDUCE:
+    case COLLECTIVE_BARRIER: return 2.0 * (n - 1.0) / n;
     case COLLECTIVE_REDUCE_SCATTER:
     case COLLECTIVE_ALL_GATHER:
-    case COLLECTIVE_ALL_TO_ALL: return (n - 1.0) / n;
+    case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_ALL_TO_ALL_UNEQUAL: return (n - 1.0) / n;
     case COLLECTIVE_SEND_RECV:
-    case COLLECTIVE_BROADCAST: return 1.0;
+    case COLLECTIVE_BROADCAST:
+    case COLLECTIVE_REDUCE: return 1.0;
     case COLLECTIVE_KINDS: break;
     }
     SIM_ASSERT(kind < COLLECTIVE_KINDS);

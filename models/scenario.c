@@ -165,7 +165,7 @@ static const bind_row network_binds[] = {
             "NCCL_ALGO; auto takes the least predicted time. nvls: all-reduces inside an NVSwitch that "
             "can sum (scale_up.nvls_rate), others run on rings; not with grain: messages, where auto takes "
             "rings")),
-    BIND_PART(network_def, collectives, "collectives", "collectives", collective_terms_binds,
+    BIND_PART(network_def, collectives, "collectives", "collectives", collective_library_binds,
               .default_text = "nccl-2.30", BIND_NOTE("latency terms of the collective library")),
     BIND_END,
 };

@@ -141,7 +141,7 @@ static const folder folders[] = {
     { "cables", ROW("cable_set", "cables", cable_set_binds, cable_set_def), NULL, describe_cables },
     { "systems", ROW("cluster", "systems", cluster_binds, cluster_def), complete_system, describe_system },
     { "llms", ROW("model", "llms", llm_binds, llm_def), complete_llm, describe_llm },
-    { "collectives", ROW("collectives", "collectives", collective_terms_binds, collective_terms), NULL,
+    { "collectives", ROW("collectives", "collectives", collective_library_binds, collective_terms), NULL,
       describe_collectives },
     { "kernels", ROW("kernels", "kernels", kernel_set_binds, kernel_set_def), NULL, describe_kernels },
 };

@@ -8,9 +8,13 @@
 #include "sim/check.h"
 #include <string.h>
 
-const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather", "send-recv",
-                                              "broadcast",  "all-to-all",     NULL };
-const char *const collective_algorithm_words[] = { "ring", "nvls", "send-recv", "pairwise", NULL };
+const char *const collective_kind_words[] = { "all-reduce", "reduce-scatter", "all-gather",
+                                              "send-recv",  "broadcast",      "all-to-all",
+                                              "reduce",     "barrier",        "all-to-all-unequal",
+                                              NULL };
+const char *const collective_algorithm_words[] = { "ring", "nvls",      "send-recv",      "pairwise",
+                                                   "tree", "nvls-tree", "collnet-direct", "collnet-chain",
+                                                   "pat",  "recursive", "hierarchical",   NULL };
 const char *const collective_grain_words[] = { "streams", "messages", NULL };
 
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk)
@@ -49,6 +53,13 @@ void plan_build(arena *a, collective_kind kind, collective_algorithm algorithm, 
     case ALGORITHM_NVLS: plan_nvls(a, rings->ranks, bytes, out); return;
     case ALGORITHM_SEND_RECV: plan_send_recv(a, bytes, grain, out); return;
     case ALGORITHM_PAIRWISE: plan_all_to_all(a, rings->ranks, bytes, grain, out); return;
+    case ALGORITHM_TREE:
+    case ALGORITHM_NVLS_TREE:
+    case ALGORITHM_COLLNET_DIRECT:
+    case ALGORITHM_COLLNET_CHAIN:
+    case ALGORITHM_PAT:
+    case ALGORITHM_RECURSIVE:
+    case ALGORITHM_HIERARCHICAL:
     case ALGORITHMS: break;
     }
     SIM_ASSERT(algorithm < ALGORITHMS);
@@ -63,6 +74,9 @@ uint64_t plan_message_count(collective_kind kind, const ring_set *rings, uint64_
     case COLLECTIVE_SEND_RECV: return 1;
     case COLLECTIVE_BROADCAST: return plan_broadcast_messages(rings, bytes);
     case COLLECTIVE_ALL_TO_ALL: return plan_all_to_all_messages(rings->ranks);
+    case COLLECTIVE_REDUCE:
+    case COLLECTIVE_BARRIER:
+    case COLLECTIVE_ALL_TO_ALL_UNEQUAL:
     case COLLECTIVE_KINDS: break;
     }
     SIM_ASSERT(kind < COLLECTIVE_KINDS);

@@ -24,15 +24,25 @@ typedef enum collective_kind {
     COLLECTIVE_SEND_RECV,
     COLLECTIVE_BROADCAST, // from position 0
     COLLECTIVE_ALL_TO_ALL,
+    COLLECTIVE_REDUCE,             // to position 0
+    COLLECTIVE_BARRIER,            // an all-reduce of (next to) nothing
+    COLLECTIVE_ALL_TO_ALL_UNEQUAL, // with a part of its own size from each rank to each
     COLLECTIVE_KINDS
 } collective_kind;
 extern const char *const collective_kind_words[]; // "all-reduce", "reduce-scatter", ...; ends with NULL
 
 typedef enum collective_algorithm {
-    ALGORITHM_RING, // broadcasts go along rings as well
-    ALGORITHM_NVLS, // all-reduce inside an NVSwitch, as streams only
+    ALGORITHM_RING, // broadcasts and reduces go along rings as well
+    ALGORITHM_NVLS, // all-reduce inside an NVSwitch
     ALGORITHM_SEND_RECV,
     ALGORITHM_PAIRWISE,
+    ALGORITHM_TREE,           // two binary trees over nodes, a chain inside each
+    ALGORITHM_NVLS_TREE,      // NVLS inside nodes, two binary trees over them
+    ALGORITHM_COLLNET_DIRECT, // SHARP over nodes; inside, all send to all heads
+    ALGORITHM_COLLNET_CHAIN,  // SHARP over nodes; inside, a chain
+    ALGORITHM_PAT,            // parallel aggregated trees
+    ALGORITHM_RECURSIVE,      // halving and doubling
+    ALGORITHM_HIERARCHICAL,   // rings inside nodes, rings over nodes
     ALGORITHMS
 } collective_algorithm;
 // "ring", "nvls", "send-recv", "pairwise"; ends with NULL.

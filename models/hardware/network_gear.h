@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/hardware/network_gear.h: NICs, switches, cables and transports as definitions. How they are joined is network/'s.
 #pragma once
+#include "models/hardware/link_costs.h"
 #include "sim/bind.h"
 
 typedef struct nic_def {
@@ -8,6 +9,8 @@ typedef struct nic_def {
     double rate_Bps;      // of the line, per direction
     double payload_ratio; // share of the line rate that payload gets
     sim_time delay_ps;    // memory to line, or line to memory
+    bool has_costs;
+    nic_costs costs; // what a collective library gets out of it
 } nic_def;
 
 typedef struct switch_def {

@@ -35,6 +35,9 @@ const bind_row scale_up_binds[] = {
     BIND_U32(scale_up_def, domain_nodes, "domain_nodes", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_AT_MOST(4096),
              BIND_NOTE("nodes that follow one another and share the NVSwitches: trays of a rack")),
+    BIND_PART(scale_up_def, costs, "costs", "link_costs", scale_up_costs_binds,
+              BIND_SET_FLAG(scale_up_def, has_costs),
+              BIND_NOTE("what collectives get out of the links: a name of the catalogue or a mapping")),
     BIND_END,
 };
 

@@ -37,7 +37,7 @@ static const bind_row folders[] = {
     FOLDER("cable_set", "cables", cable_set_binds, cable_set_def),
     FOLDER("cluster", "systems", cluster_binds, cluster_def),
     FOLDER("model", "llms", llm_binds, llm_def),
-    FOLDER("collectives", "collectives", collective_terms_binds, collective_terms),
+    FOLDER("collectives", "collectives", collective_library_binds, collective_terms),
     FOLDER("kernels", "kernels", kernel_set_binds, kernel_set_def),
 };
 

@@ -140,7 +140,8 @@ static bool read_terms(arena *a, const char *yaml, collective_terms *out, sim_er
     document doc;
     if (!document_parse(a, "terms.yaml", yaml, strlen(yaml), NULL, &doc, error)) return false;
     bind_reader *reader = bind_reader_create(a, NULL, NULL);
-    return bind_read(reader, collective_terms_binds, doc.root, "", out, error);
+    bind_reader_allow_missing(reader); // of what the kernels do
+    return bind_read(reader, collective_library_binds, doc.root, "", out, error);
 }
 
 static const char terms_yaml[] =

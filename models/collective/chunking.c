@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/collective/chunking.h"
+#include "sim/check.h"
+#include <math.h>
+
+enum { KIB = 1024, HEADS_MAX = 8, FAR_NODES = 4, CHANNELS_PER_NIC = 4 };
+
+// ---- channels
+
+// Over nodes a ring leaves by one NIC, and the search's rings are doubled twice where one alone has a NIC to itself: four
+// channels per NIC, up to what the class of link has; with one NIC the search stops at two over two nodes.
+// collectives.csv: 16 on 8 and 4 H100 with as many NICs, 8 on 2, 4 (2 over two nodes) on 1; 16 on 8 A100 with 4 NICs.
+static uint32_t network_channels(const collective_layout *layout)
+{
+    const uint32_t most = layout->link->network_channels;
+    const uint32_t nics = layout->nics_per_node;
+    if (nics == 1 && layout->nodes == 2) return most < 2 ? most : 2;
+    return nics * CHANNELS_PER_NIC < most ? nics * CHANNELS_PER_NIC : most;
+}
+
+uint32_t chunking_all_channels(const collective_layout *layout, collective_algorithm algorithm)
+{
+    if (layout->channels > 0) return layout->channels;
+    if (algorithm == ALGORITHM_NVLS) return layout->link->nvls.channels;
+    if (algorithm == ALGORITHM_NVLS_TREE) return layout->link->nvls_tree.channels;
+    return layout->nodes == 1 ? layout->link->channels : network_channels(layout);
+}
+
+// NCCL takes channels away until each thread of the others has its threshold of bytes (nccl-constants.csv, chunking_channels);
+// rings of LL count it on every rank. NVLS always uses all.
+uint32_t chunking_channels(const collective_library *library, const collective_layout *layout,
+                           collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes)
+{
+    const uint32_t all = chunking_all_channels(layout, algorithm);
+    if (algorithm == ALGORITHM_NVLS || algorithm == ALGORITHM_NVLS_TREE) return all;
+    const protocol_cut *cut = &library->kernels.cuts[protocol];
+    uint64_t least_bytes = cut->threads * cut->thread_bytes;
+    if (algorithm == ALGORITHM_RING && protocol == PROTOCOL_LL) least_bytes *= layout->ranks;
+    const uint64_t used = bytes / least_bytes;
+    return used >= all ? all : used > 1 ? (uint32_t)used : 1;
+}
+
+// ---- chunks
+
+chunk_slices chunking_slices(const protocol_cut *cut, double chunk_bytes)
+{
+    if (cut->slices == 1) return (chunk_slices){ .first_bytes = chunk_bytes };
+    const double half = fmax(chunk_bytes / cut->slices, (double)cut->least_slice_bytes);
+    const double first = fmin(chunk_bytes, half);
+    return (chunk_slices){ .first_bytes = first, .second_bytes = chunk_bytes - first };
+}
+
+// LL128 halves its chunks while the pipeline is deeper than the chunks of a channel fill (nccl-constants.csv; src/enqueue.cc).
+double chunking_tree_chunk_bytes(const collective_library *library, const collective_layout *layout,
+                                 collective_protocol protocol, double share_bytes)
+{
+    double chunk = (double)library->kernels.cuts[protocol].tree_chunk_bytes;
+    if (protocol != PROTOCOL_LL128) return chunk;
+    const double depth = layout->nodes > 1 ? ceil(log2(layout->nodes)) : 0;
+    const double steps = 1 + depth + 0.1 * layout->ranks_per_node;
+    while (share_bytes / chunk < steps * 64 / layout->ranks_per_node && chunk > 131072)
+        chunk /= 2;
+    while (share_bytes / chunk < steps * 16 / layout->ranks_per_node && chunk > 32768)
+        chunk /= 2;
+    return chunk;
+}
+
+uint32_t chunking_heads(const collective_layout *layout)
+{
+    return layout->ranks_per_node < HEADS_MAX ? layout->ranks_per_node : HEADS_MAX;
+}
+
+// The staircase (FINDINGS of collectives.csv, nccl-constants.csv: nvls_chunk): three tests in this order, each with the chunk that
+// the one before has left. On 8 H100: 16 KiB below 8 MiB, 32 below 64 MiB, 64 below 1 GiB, then 128.
+uint64_t chunking_nvls_chunk_bytes(double share_bytes, uint32_t heads, uint64_t most_bytes)
+{
+    static const struct {
+        uint32_t chunks, KiB;
+    } tests[] = { { 64, 64 }, { 8, 32 }, { 2, 16 } };
+    uint64_t chunk = most_bytes;
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        const uint64_t smaller = (uint64_t)tests[i].KiB * KIB;
+        if (share_bytes < (double)(tests[i].chunks * heads * chunk) && chunk > smaller) chunk = smaller;
+    }
+    return chunk;
+}
+
+uint64_t chunking_nvls_tree_chunk_bytes(double share_bytes, uint32_t heads, uint64_t most_bytes)
+{
+    uint64_t chunk = most_bytes;
+    if (share_bytes < (double)(4 * heads * chunk) && chunk > 64 * KIB) chunk = 64 * KIB;
+    if (share_bytes < (double)(heads * chunk) && chunk > 32 * KIB) chunk = 32 * KIB;
+    return chunk;
+}
+
+// ---- sends
+
+static uint32_t power_of_two(double least)
+{
+    uint32_t power = 1;
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+// Channels to one peer that there may be. In one domain as many as the class of link has. Through a NIC as many as its rate
+// is worth at peer_network_Bps each, two at least, halved until all peers of a batch have theirs.
+static uint32_t most_peer_channels(const collective_library *library, const collective_layout *layout,
+                                   uint32_t all)
+{
+    if (layout->nodes == 1) return layout->link->peers.channels < all ? layout->link->peers.channels : all;
+    const uint32_t at_once = library->kernels.peers_at_once;
+    // The library counts with the line rate, of which payload is 24 in 25.
+    const double line_Bps = (double)layout->nic_mBps * 1e-3 * 50 / 48;
+    uint32_t most = layout->peer_channels > 0
+                        ? layout->peer_channels
+                        : power_of_two(fmax(2, line_Bps / library->kernels.peer_network_Bps));
+    const uint32_t batches = (layout->ranks + at_once - 1) / at_once;
+    while (most * batches > all && most > 1)
+        most /= 2;
+    return most;
+}
+
+// The library's chunk, and over nodes a quarter of it for what is smaller, half of it below eight.
+static double peer_chunk_bytes(const collective_layout *layout, uint64_t bytes, double part_bytes)
+{
+    const peer_costs *peers = &layout->link->peers;
+    double chunk = (double)(layout->nodes == 1 ? peers->chunk_bytes : peers->network_chunk_bytes);
+    if (layout->nodes > 1 && (double)bytes < chunk)
+        chunk /= 4;
+    else if (layout->nodes > 1 && (double)bytes < 8 * chunk)
+        chunk /= 2;
+    return fmin(chunk, part_bytes);
+}
+
+peer_cut chunking_peers(const collective_library *library, const collective_layout *layout, uint64_t bytes)
+{
+    const library_kernels *kernels = &library->kernels;
+    const double largest = (double)(layout->nodes == 1 ? kernels->most_part_bytes
+                                                       : kernels->most_network_part_bytes);
+    peer_cut cut = { .all_channels = layout->send_channels > 0
+                                         ? layout->send_channels
+                                         : power_of_two(chunking_all_channels(layout, ALGORITHM_RING)) };
+    const uint32_t most = most_peer_channels(library, layout, cut.all_channels);
+    uint32_t least = most;
+    while ((uint64_t)least * layout->ranks > cut.all_channels && least > 1)
+        least /= 2;
+    const uint64_t parts = (bytes + kernels->least_part_bytes - 1) / kernels->least_part_bytes;
+    cut.channels = parts >= least ? least : parts > 1 ? (uint32_t)parts : 1;
+    while (fmax((double)kernels->least_part_bytes, (double)bytes / cut.channels) > largest &&
+           cut.channels <= most / 2)
+        cut.channels *= 2;
+    cut.part_bytes = fmax((double)bytes / cut.channels, 1);
+    cut.chunk_bytes = peer_chunk_bytes(layout, bytes, cut.part_bytes);
+    return cut;
+}

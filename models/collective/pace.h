@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// models/collective/pace.h: how long a collective takes alone, as its kernels run it: in slices that move through channels,
+// each with its cost. A pure function of the library's terms, a layout and a size; one file per algorithm (pace_ring.c, ...)
+// has the equation, its source and its range. Constants are the catalogue's (link_costs/, nic_costs/, collectives/).
+//
+// Two parts, for a collective that is played as streams: what has to be waited for in any case, and what the bytes take at the
+// running rate. Neither depends on anybody else.
+#pragma once
+#include "models/collective/layout.h"
+#include "models/collective/library.h"
+#include "models/collective/plan.h"
+
+typedef struct collective_pace {
+    uint32_t channels;
+    uint64_t chunk_bytes; // of one channel, rounded up
+    uint64_t slice_bytes; // the first slice of a chunk, rounded up
+    uint32_t slices;      // in a chunk
+    uint32_t slots;       // slices in flight inside a node; twice as many through a NIC
+    // Alone the collective takes latency_ps + stream_ps. latency: entry, fill and drain of the pipeline. stream: all of its
+    // bytes at the rate of the running pipeline, so that an edge carries its bytes at bytes / stream_ps, never faster. In a
+    // collective of one slice it is that slice.
+    sim_time latency_ps, stream_ps;
+    // What one slice of one channel meets, the first of a chunk (rings and sends; 0 elsewhere).
+    sim_time work_ps;        // of the CTA that sends it
+    sim_time visible_ps;     // then, inside a node, until the next GPU sees it
+    sim_time nic_ps;         // of the NIC or the host thread, whichever is longer
+    sim_time network_hop_ps; // then, between nodes, until the next GPU sees it
+    uint32_t steps;          // of a loop, one behind the other (rings)
+    double loops;            // that the buffer takes; the last may be a part of one
+} collective_pace;
+
+// bytes: the size column of nccl-tests (plan.h). The algorithm is one that the layout has (tuner.h). One rank takes no time.
+collective_pace pace_of(const collective_library *library, const collective_layout *layout,
+                        collective_kind kind, collective_algorithm algorithm, collective_protocol protocol,
+                        uint64_t bytes);
+// A send to one peer, of a communicator with the layout's ranks; inside a node if the layout has one node.
+// An all-to-all of unequal parts is as long as its largest row: bytes is ranks times the mean part of that row.
+static inline sim_time pace_time_ps(const collective_pace *pace)
+{
+    return pace->latency_ps + pace->stream_ps;
+}

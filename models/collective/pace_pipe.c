@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Broadcast and reduce: a pipeline along the rings' channels. Chunks of C bytes pass n - 1 hops, N - 1 of them between nodes:
+//     T = T0 + (n - N) (w + L) + (N - 1) (w + x + L_net) + (K - 1) stage     K = b / C
+//     stage = max(w, x, (2 w + x + L_net + L) / (2 slots)); one node: max(w, 2 (w + L) / slots)
+// with the symbols of pace_ring.c, b the bytes of a channel and w = c + C/R. A line of stages with two slots and more and equal
+// units takes exactly the sum of its stages and K - 1 times the longest.
+// Source: NVIDIA/nccl src/device/broadcast.h and reduce.h; one step of 512 KiB at a time (nccl-constants.csv,
+// bcast_reduce_chunk_steps). Constants are the rings'. No broadcast of NCCL is in collectives.csv: untested.
+#include "models/collective/pace_internal.h"
+#include <math.h>
+
+typedef struct pipe_stage {
+    double hop_s, network_hop_s, stage_s;
+    double work_s, nic_s;
+} pipe_stage;
+
+static pipe_stage stage_of(const slice_ring *r, double chunk)
+{
+    pipe_stage p = { .work_s = r->slice_s + chunk / r->link_Bps };
+    p.hop_s = p.work_s + r->visible_s;
+    if (r->ranks_per_node == r->ranks) {
+        p.stage_s = fmax(p.work_s, 2 * p.hop_s / r->slots);
+        return p;
+    }
+    p.nic_s = fmax(r->host_s, r->message_s + chunk / r->nic_Bps);
+    p.network_hop_s = r->slice_s + chunk / r->network_Bps + p.nic_s + r->hop_s;
+    p.stage_s = fmax(fmax(p.work_s, p.nic_s), (p.network_hop_s + p.hop_s) / (2.0 * r->slots));
+    return p;
+}
+
+collective_pace pace_pipe(const pace_request *q)
+{
+    const collective_layout *l = q->layout;
+    const slice_ring r = pace_ring_channel(q);
+    const double chunk = fmin(r.bytes, (double)q->library->kernels.cuts[q->protocol].pipe_chunk_bytes);
+    const pipe_stage p = stage_of(&r, chunk);
+    const double entry_s = pace_entry_s(l) + units_s_from_ps(l->link->protocols[q->protocol].ring_entry_ps);
+    const double fill_s = (l->ranks - l->nodes) * p.hop_s + (l->nodes - 1) * p.network_hop_s;
+    const double stream_s = fmin(r.bytes / chunk * p.stage_s, fill_s + (r.bytes / chunk - 1) * p.stage_s);
+    collective_pace pace = pace_make(entry_s + fill_s + (r.bytes / chunk - 1) * p.stage_s - stream_s,
+                                     stream_s);
+    pace.channels = chunking_channels(q->library, l, ALGORITHM_RING, q->protocol, q->bytes);
+    pace.chunk_bytes = pace.slice_bytes = (uint64_t)ceil(chunk);
+    pace.slices = 1;
+    pace.slots = q->library->kernels.slots;
+    pace.steps = l->ranks - 1;
+    pace.loops = r.bytes / chunk;
+    pace.work_ps = units_ps_from_s(p.work_s);
+    pace.visible_ps = units_ps_from_s(r.visible_s);
+    pace.nic_ps = units_ps_from_s(p.nic_s);
+    pace.network_hop_ps = units_ps_from_s(r.hop_s);
+    return pace;
+}
