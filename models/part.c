@@ -23,9 +23,9 @@ bool catalogue_find(arena *a, const char *given, catalogue *out, sim_error *erro
     if (given) {
         if (use_directory(a, given, out)) return true;
         sim_fail(error, SIM_EXIT_INPUT, NULL, "the catalogue \"%s\" is not a directory", given);
-        return sim_hint(error, "a catalogue is a directory that holds gpus, kernels, nodes, nics, switches, "
-                               "cables, systems, llms, "
-                               "collectives");
+        return sim_hint(error,
+                        "a catalogue is a directory that holds gpus, kernels, nodes, link_costs, nics, "
+                        "nic_costs, switches, cables, systems, llms, collectives");
     }
     const char *variable = getenv("WINDTUNNEL_CATALOGUE");
     if (variable && *variable) {

@@ -9,6 +9,8 @@ typedef union part {
     gpu_def gpu;
     node_def node;
     nic_def nic;
+    scale_up_costs link_costs;
+    nic_costs nic_costs;
     switch_def network_switch;
     cable_set_def cable_set;
     cluster_def system;
@@ -59,6 +61,23 @@ static const char *describe_nic(arena *a, const part *p)
                         output_percent(a, p->nic.payload_ratio));
 }
 
+static const char *describe_link_costs(arena *a, const part *p)
+{
+    const scale_up_costs *c = &p->link_costs;
+    return arena_format(a, "a CTA %s, %u channels, %u over nodes, NVLS on %u",
+                        output_number(a, UNIT_RATE, c->protocols[COSTS_SIMPLE].rate_Bps), c->channels,
+                        c->network_channels, c->nvls.channels);
+}
+
+static const char *describe_nic_costs(arena *a, const part *p)
+{
+    const nic_costs *c = &p->nic_costs;
+    return arena_format(a, "a hop of a ring %s in LL, %s in Simple; %s per message of the host thread",
+                        output_number(a, UNIT_TIME, units_s_from_ps(c->hops[COSTS_LL].ring_ps)),
+                        output_number(a, UNIT_TIME, units_s_from_ps(c->hops[COSTS_SIMPLE].ring_ps)),
+                        output_number(a, UNIT_TIME, units_s_from_ps(c->post_ps)));
+}
+
 static const char *describe_switch(arena *a, const part *p)
 {
     return arena_format(a, "%u ports of %s, %s", p->network_switch.ports,
@@ -98,7 +117,7 @@ static const char *describe_llm(arena *a, const part *p)
 
 static const char *describe_collectives(arena *a, const part *p)
 {
-    return arena_format(a, "latency terms of %s", p->collectives.name);
+    return arena_format(a, "terms of %s", p->collectives.name);
 }
 
 static const char *describe_kernels(arena *a, const part *p)
@@ -137,6 +156,9 @@ static const folder folders[] = {
     { "gpus", ROW("gpu", "gpus", gpu_binds, gpu_def), NULL, describe_gpu },
     { "nodes", ROW("node", "nodes", node_binds, node_def), complete_node, describe_node },
     { "nics", ROW("nic", "nics", nic_binds, nic_def), NULL, describe_nic },
+    { "link_costs", ROW("costs", "link_costs", scale_up_costs_binds, scale_up_costs), NULL,
+      describe_link_costs },
+    { "nic_costs", ROW("costs", "nic_costs", nic_costs_binds, nic_costs), NULL, describe_nic_costs },
     { "switches", ROW("switch", "switches", switch_binds, switch_def), NULL, describe_switch },
     { "cables", ROW("cable_set", "cables", cable_set_binds, cable_set_def), NULL, describe_cables },
     { "systems", ROW("cluster", "systems", cluster_binds, cluster_def), complete_system, describe_system },

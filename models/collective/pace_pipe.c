@@ -31,7 +31,8 @@ static pipe_stage stage_of(const slice_ring *r, double chunk)
 collective_pace pace_pipe(const pace_request *q)
 {
     const collective_layout *l = q->layout;
-    const slice_ring r = pace_ring_channel(q);
+    slice_ring r = pace_ring_channel(q);
+    r.slots = q->library->kernels.slots; // one step each, where slices of a ring's chunk are two
     const double chunk = fmin(r.bytes, (double)q->library->kernels.cuts[q->protocol].pipe_chunk_bytes);
     const pipe_stage p = stage_of(&r, chunk);
     const double entry_s = pace_entry_s(l) + units_s_from_ps(l->link->protocols[q->protocol].ring_entry_ps);
@@ -42,7 +43,7 @@ collective_pace pace_pipe(const pace_request *q)
     pace.channels = chunking_channels(q->library, l, ALGORITHM_RING, q->protocol, q->bytes);
     pace.chunk_bytes = pace.slice_bytes = (uint64_t)ceil(chunk);
     pace.slices = 1;
-    pace.slots = q->library->kernels.slots;
+    pace.slots = r.slots;
     pace.steps = l->ranks - 1;
     pace.loops = r.bytes / chunk;
     pace.work_ps = units_ps_from_s(p.work_s);

@@ -14,8 +14,8 @@
 // channels of its NIC, 2 t_op for each slice of each; for LL it also reads every line of 16 bytes; above a size it waits for
 // a rendezvous, whose way is within L_net.
 // Source: a fit of slices through channels to collectives.csv; NVIDIA/nccl src/device/prims_simple.h, all_reduce.h for the order
-// of the steps. Within 1 % of the recursion slice by slice on average and 9 % at worst (slice_ring.c, test_pace_ring.c: where
-// two terms are equal). Of the published runs: small sizes 2 to 7 %, middle 3 to 15 %, plateau 1 to 4 %. Left out: nodes that
+// of the steps. Within 1 % of the recursion slice by slice on average and 10 % at worst (slice_ring.c, test_pace_ring.c:
+// where two terms are equal), 18 % on Slingshot below 1 MiB. Of the published runs: small sizes 2 to 7 %, middle 3 to 15 %, plateau 1 to 4 %. Left out: nodes that
 // differ, NICs that serve GPUs unevenly, registered buffers, graphs of launches.
 #include "models/collective/pace_internal.h"
 #include <math.h>

@@ -17,6 +17,8 @@ typedef union any_part {
     gpu_def gpu;
     node_def node;
     nic_def nic;
+    scale_up_costs link_costs;
+    nic_costs nic_costs;
     switch_def network_switch;
     cable_set_def cable_set;
     cluster_def system;
@@ -33,6 +35,8 @@ static const bind_row folders[] = {
     FOLDER("gpu", "gpus", gpu_binds, gpu_def),
     FOLDER("node", "nodes", node_binds, node_def),
     FOLDER("nic", "nics", nic_binds, nic_def),
+    FOLDER("link_costs", "link_costs", scale_up_costs_binds, scale_up_costs),
+    FOLDER("nic_costs", "nic_costs", nic_costs_binds, nic_costs),
     FOLDER("switch", "switches", switch_binds, switch_def),
     FOLDER("cable_set", "cables", cable_set_binds, cable_set_def),
     FOLDER("cluster", "systems", cluster_binds, cluster_def),

@@ -68,3 +68,48 @@ static inline collective_layout layouts_make(arena *a, const char *link, double 
                                 .nic = nodes > 1 ? layouts_nic(a, nic) : NULL,
                                 .queue_pairs = 1 };
 }
+
+// Systems of collectives.csv, as a second implementation knows them.
+typedef enum layouts_name {
+    H100_NODE,
+    A100_NODE,
+    B200_NODE,
+    GH200_NODE,
+    H100_2,
+    H100_4,
+    H100_8,
+    B200_2,
+    B200_16,
+    ALPS_2,
+    ALPS_8,
+    ALPS_16,
+    H100_LONE_10,
+    A100_4,
+    LAYOUTS
+} layouts_name;
+
+static inline collective_layout layouts_of(arena *a, layouts_name name)
+{
+    static const struct {
+        const char *link, *nic;
+        double link_GBps, nic_GBps;
+        uint32_t nodes, ranks_per_node, nics;
+    } rows[LAYOUTS] = {
+        [H100_NODE] = { "nvlink4", NULL, 376, 0, 1, 8, 0 },
+        [A100_NODE] = { "nvlink3", NULL, 274, 0, 1, 8, 0 },
+        [B200_NODE] = { "nvlink5", NULL, 760, 0, 1, 8, 0 },
+        [GH200_NODE] = { "nvlink4-mesh", NULL, 350, 0, 1, 4, 0 },
+        [H100_2] = { "nvlink4", "infiniband-ndr", 376, 48.6, 2, 8, 8 },
+        [H100_4] = { "nvlink4", "infiniband-ndr", 376, 48.6, 4, 8, 8 },
+        [H100_8] = { "nvlink4", "infiniband-ndr", 376, 48.6, 8, 8, 8 },
+        [B200_2] = { "nvlink5", "infiniband-ndr", 760, 48.6, 2, 8, 8 },
+        [B200_16] = { "nvlink5", "infiniband-ndr", 760, 48.6, 16, 8, 8 },
+        [ALPS_2] = { "nvlink4-mesh", "slingshot", 350, 23.2, 2, 4, 4 },
+        [ALPS_8] = { "nvlink4-mesh", "slingshot", 350, 23.2, 8, 4, 4 },
+        [ALPS_16] = { "nvlink4-mesh", "slingshot", 350, 23.2, 16, 4, 4 },
+        [H100_LONE_10] = { "nvlink4", "infiniband-ndr", 376, 48.6, 10, 1, 1 },
+        [A100_4] = { "nvlink3", "infiniband-hdr", 274, 24, 4, 8, 4 },
+    };
+    return layouts_make(a, rows[name].link, rows[name].link_GBps, rows[name].nodes, rows[name].ranks_per_node,
+                        rows[name].nic, rows[name].nic_GBps, rows[name].nics);
+}
