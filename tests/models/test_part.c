@@ -391,7 +391,8 @@ static void the_catalogue_is_found(void **state)
     assert_false(catalogue_find(f->arena, "catalogue/wheels/oak.yaml", &found, &f->error));
     assert_error_prints(&f->error,
                         "windtunnel: error: the catalogue \"catalogue/wheels/oak.yaml\" is not a directory\n"
-                        "  hint: a catalogue is a directory that holds gpus, kernels, nodes, nics, switches, "
+                        "  hint: a catalogue is a directory that holds gpus, kernels, nodes, link_costs, "
+                        "nics, nic_costs, switches, "
                         "cables, systems, "
                         "llms, collectives\n");
     unsetenv("WINDTUNNEL_CATALOGUE");
