@@ -26,8 +26,8 @@ uint32_t chunking_all_channels(const collective_layout *layout, collective_algor
     return layout->nodes == 1 ? layout->link->channels : network_channels(layout);
 }
 
-// NCCL takes channels away until each thread of the others has its threshold of bytes (nccl-constants.csv, chunking_channels);
-// rings of LL count it on every rank. NVLS always uses all.
+// NCCL takes channels away until each thread of the others has its threshold of bytes (nccl-constants.csv,
+// chunking_channels); rings of LL count it on every rank. NVLS always uses all.
 uint32_t chunking_channels(const collective_library *library, const collective_layout *layout,
                            collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes)
 {
@@ -50,7 +50,8 @@ chunk_slices chunking_slices(const protocol_cut *cut, double chunk_bytes)
     return (chunk_slices){ .first_bytes = first, .second_bytes = chunk_bytes - first };
 }
 
-// LL128 halves its chunks while the pipeline is deeper than the chunks of a channel fill (nccl-constants.csv; src/enqueue.cc).
+// LL128 halves its chunks while the pipeline is deeper than the chunks of a channel fill (nccl-constants.csv;
+// src/enqueue.cc).
 double chunking_tree_chunk_bytes(const collective_library *library, const collective_layout *layout,
                                  collective_protocol protocol, double share_bytes)
 {
@@ -70,8 +71,8 @@ uint32_t chunking_heads(const collective_layout *layout)
     return layout->ranks_per_node < HEADS_MAX ? layout->ranks_per_node : HEADS_MAX;
 }
 
-// The staircase (FINDINGS of collectives.csv, nccl-constants.csv: nvls_chunk): three tests in this order, each with the chunk that
-// the one before has left. On 8 H100: 16 KiB below 8 MiB, 32 below 64 MiB, 64 below 1 GiB, then 128.
+// The staircase (nccl-constants.csv: nvls_chunk; seen in collectives.csv): three tests in this order, each with the chunk
+// that the one before has left. On 8 H100: 16 KiB below 8 MiB, 32 below 64 MiB, 64 below 1 GiB, then 128.
 uint64_t chunking_nvls_chunk_bytes(double share_bytes, uint32_t heads, uint64_t most_bytes)
 {
     static const struct {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rings in three operations, one behind the other: reduce-scatter in each node, the operation itself among the GPUs of one place
-// in all nodes on a g-th of the buffer, all-gather in each node:
+// Rings in three operations, one behind the other: reduce-scatter in each node, the operation itself among the GPUs of one
+// place in all nodes on a g-th of the buffer, all-gather in each node:
 //     all-reduce      T = ring RS(g, S) + ring AR(N, S/g) + ring AG(g, S)
 //     reduce-scatter  T = ring RS(g, S) + ring RS(N, S/g)     all-gather  T = ring AG(N, S/g) + ring AG(g, S)
-// each with its entry, for each is a kernel of its own. The g rings over nodes run side by side; each has its share of the NICs.
+// each with its entry, for each is a kernel of its own. The g rings over nodes run side by side; each has its share of the
+// NICs.
 // Source: pace_ring.c for the parts; as frameworks compose NCCL's operations. No run of it is published: untested.
 #include "models/collective/pace_internal.h"
 #include "sim/check.h"

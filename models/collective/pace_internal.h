@@ -6,7 +6,7 @@
 #include "models/collective/pace.h"
 #include "models/collective/slice_ring.h"
 
-// One node more than so many and static routes are felt (FINDINGS of collectives.csv: MD1).
+// From so many nodes on static routes are felt (collectives.csv: MD1).
 enum { STATIC_ROUTE_NODES = 4 };
 
 // (a^-p + b^-p)^(-1/p): the lesser of two rates, less where they are near each other. p = 8 for a channel and its share of a

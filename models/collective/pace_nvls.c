@@ -3,9 +3,10 @@
 // work on a loop of their own:
 //     T = T0 + (loops + 2) t     t = c + min(b, h chunk) / R     loops = max(1, b / (h chunk))
 //     b [bytes]: of one channel   c [s]   R [bytes/s]: of the buffer, on one channel   T0 [s]: whole entry
-// The staircase of chunks (chunking.c) is the ramp of the measured curve. Source: fit to collectives.csv, 8 H100 from 2 MiB to
-// 8 GiB within 6 %, 3 % from 64 MiB on, 1 % from 128 MiB on. Blackwell's constants are from one noisy run (15 %), where the
-// step to 128 KiB came at 8 GiB instead of 2. Registered buffers are not modelled.
+// The staircase of chunks (chunking.c) is the ramp of the measured curve.
+// Source: fit to collectives.csv, 8 H100 from 2 MiB to 8 GiB within 6 %, 3 % from 64 MiB on, 1 % from 128 MiB on.
+// Blackwell's constants are from one noisy run (15 %), where the step to 128 KiB came at 8 GiB instead of 2. Registered
+// buffers are not modelled.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All-reduce in the NVSwitches of several domains, joined by double binary trees of their heads. Stages of a loop: scatter, reduce,
-// hops up, hops down, broadcast and gather:
+// All-reduce in the NVSwitches of several domains, joined by double binary trees of their heads. Stages of a loop: scatter,
+// reduce, hops up, hops down, broadcast and gather:
 //     T = T0 + 3 t + 2 ceil(log2 N) hop + (loops - 1) max(t, t_n)
 //     t = c + b/R   t_n = m (b/h load / B + load x message)   load = 1 for two domains, 2 for more (busiest of the double tree)
 //     hop = L + t_n / (2 load) + [N > 2] m t_op
-//     b [bytes]: of one channel per loop   m: channels   h: heads   B [bytes/s]: of the NICs of one head   t_op [s]: half a post
-// Bound by NVLS with two nodes of H100, by the NICs with two of B200; 8 NICs / 2 with four and more, whatever the GPU. Source:
-// fit to collectives.csv: two nodes within 3 % from 32 MiB on, 7 % at 16, 24 % at 8; the term of the host thread was chosen with
-// the curve of eight nodes in sight, and with 24 channels there it is 200 us short.
+//     b [bytes]: of one channel per loop   m: channels   h: heads   B [bytes/s]: of one head's NICs   t_op [s]: half a post
+// Bound by NVLS with two nodes of H100, by the NICs with two of B200; 8 NICs / 2 with four and more, whatever the GPU.
+// Source: fit to collectives.csv: two nodes within 3 % from 32 MiB on, 7 % at 16, 24 % at 8; the term of the host thread
+// was chosen with the curve of eight nodes in sight, and with 24 channels there it is 200 us short.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 
-enum {
-    FAR_NODES = 4
-}; // from so many on, the smaller of the largest chunks (nccl-constants.csv: nvlstree_max_chunk)
+// From so many on, the smaller of the largest chunks (nccl-constants.csv: nvlstree_max_chunk).
+enum { FAR_NODES = 4 };
 
 collective_pace pace_nvls_tree(const pace_request *q)
 {

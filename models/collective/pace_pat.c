@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PAT (parallel aggregated trees): all-gather and reduce-scatter where each rank is alone in its node. Blocks of all depths of a
-// binomial tree are sent together, so that the pipeline fills in ceil(log2 n) hops and every rank sends (n - 1)/n of the buffer:
+// PAT (parallel aggregated trees): all-gather and reduce-scatter where each rank is alone in its node. Blocks of all depths
+// of a binomial tree are sent together, so that the pipeline fills in ceil(log2 n) hops and every rank sends (n - 1)/n of
+// the buffer:
 //     T = T0 + ceil(log2 n) (c + s/R + x(s) + L_net) + S (n-1)/n / (m s / stage)     stage = max(c + s/R, x(s), host)
 // with the symbols of pace_ring.c, m channels and s = min(chunk, a rank's block on a channel).
-// Source: NVIDIA/nccl src/device/all_gather.h (PAT) for the order; constants are the rings'. No run of it is published: untested.
+// Source: NVIDIA/nccl src/device/all_gather.h (PAT) for the order; constants are the rings'. No run of it is published:
+// untested.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 

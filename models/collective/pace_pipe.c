@@ -2,8 +2,8 @@
 // Broadcast and reduce: a pipeline along the rings' channels. Chunks of C bytes pass n - 1 hops, N - 1 of them between nodes:
 //     T = T0 + (n - N) (w + L) + (N - 1) (w + x + L_net) + (K - 1) stage     K = b / C
 //     stage = max(w, x, (2 w + x + L_net + L) / (2 slots)); one node: max(w, 2 (w + L) / slots)
-// with the symbols of pace_ring.c, b the bytes of a channel and w = c + C/R. A line of stages with two slots and more and equal
-// units takes exactly the sum of its stages and K - 1 times the longest.
+// with the symbols of pace_ring.c, b the bytes of a channel and w = c + C/R. A line of stages with two slots and more and
+// equal units takes exactly the sum of its stages and K - 1 times the longest.
 // Source: NVIDIA/nccl src/device/broadcast.h and reduce.h; one step of 512 KiB at a time (nccl-constants.csv,
 // bcast_reduce_chunk_steps). Constants are the rings'. No broadcast of NCCL is in collectives.csv: untested.
 #include "models/collective/pace_internal.h"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recursive halving (reduce-scatter) and doubling (all-gather), both for an all-reduce. With p = 2^k ranks, step d exchanges
-// S/2^(d+1) with the rank 2^d away, in the node while 2^(d+1) <= g:
+// Recursive halving (reduce-scatter) and doubling (all-gather), both for an all-reduce. With p = 2^k ranks, step d
+// exchanges S/2^(d+1) with the rank 2^d away, in the node while 2^(d+1) <= g:
 //     T = T0 + phases x sum over d < k of (hop_d + S/2^(d+1) / B_d) [+ 2 (hop + S/B) to fold n - p ranks in and out]
 //     B_d = min8(m e, port) in the node; min3(m e, NIC) over nodes, NIC of one rank's share, NIC min(1, NICs/g)
 //     hop = c + L in the node; c + x + L_net over nodes     e = s / (c + s/R): one channel's rate, s its slice
-// phases: 2 for an all-reduce, 1 for the others. So the large exchanges stay in the node and those of S/n and its like cross.
+// phases: 2 for an all-reduce, 1 for the others. So the large exchanges stay in the node and those of S/n and its like
+// cross.
 // Source: Thakur, Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005.
-// NCCL has no such algorithm; constants are those of its rings of Simple, links that steps of other ranks share are not counted.
+// NCCL has no such algorithm; constants are those of its rings of Simple, links that steps of other ranks share are not
+// counted.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rings of channels: all-reduce, reduce-scatter, all-gather. A channel's share of the buffer goes in loops of n chunks of C bytes
-// (the last loop: what is left, over n); a chunk in K slices s0, s1. With g ranks on a node and N nodes:
+// Rings of channels: all-reduce, reduce-scatter, all-gather. A channel's share of the buffer goes in loops of n chunks of C
+// bytes (the last loop: what is left, over n); a chunk in K slices s0, s1. With g ranks on a node and N nodes:
 //     T = T0 + sum over loops (steps x step) + K w(s0) [+ L_net if N > 1 and g > 1]
 //     step = the longest of
 //         w(s0) + w(s1)                                            the CTA's own work
@@ -11,12 +11,13 @@
 //     w(s) = c + s/R   x(s) = max(host, m + s / B_nic)   steps = 2 (n-1), n - 1 for the others
 //     c, L, m, L_net, host [s]   s, C [bytes]   R, B_nic [bytes/s]: of one channel
 // R is soft_min(CTA, its share of the port), which over nodes carries g - 1 of g hops. host: one thread per GPU serves all
-// channels of its NIC, 2 t_op for each slice of each; for LL it also reads every line of 16 bytes; above a size it waits for
-// a rendezvous, whose way is within L_net.
-// Source: a fit of slices through channels to collectives.csv; NVIDIA/nccl src/device/prims_simple.h, all_reduce.h for the order
-// of the steps. Within 1 % of the recursion slice by slice on average and 10 % at worst (slice_ring.c, test_pace_ring.c:
-// where two terms are equal), 18 % on Slingshot below 1 MiB. Of the published runs: small sizes 2 to 7 %, middle 3 to 15 %, plateau 1 to 4 %. Left out: nodes that
-// differ, NICs that serve GPUs unevenly, registered buffers, graphs of launches.
+// channels of its NIC, 2 t_op for each slice of each; for LL it also reads every line of 16 bytes; above a size it waits
+// for a rendezvous, whose way is within L_net.
+// Source: a fit of slices through channels to collectives.csv; NVIDIA/nccl src/device/prims_simple.h, all_reduce.h for the
+// order of the steps. Within 1 % of the recursion slice by slice on average and 10 % at worst (slice_ring.c,
+// test_pace_ring.c: where two terms are equal), 18 % on Slingshot below 1 MiB. Of the published runs: small sizes 2 to 7 %,
+// middle 3 to 15 %, plateau 1 to 4 %. Left out: nodes that differ, NICs that serve GPUs unevenly, registered buffers,
+// graphs of launches.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 

@@ -3,9 +3,9 @@
 //     T = T0 + (part / chunk + 1) w     part = S / k
 //     w = chunk / min8(chunk / (chunk/R), port / k) in a node;   chunk k / min3(k chunk / (c + chunk/R), NIC) over nodes
 //     S, part, chunk [bytes]   R, port, NIC [bytes/s]   c, T0 [s]   min_p: pace_soft_min
-// In a node c is hidden (c + chunk/R is what one CTA needs, but two chunks overlap: 355 GB/s measured with 32 channels). k is the
-// whole curve (chunking.c): 80, 82, 162, 300, 355 GB/s at 32 to 512 MiB on 8 H100. Over nodes one rank of a node crosses and has
-// its NIC to itself, as in nccl-tests' sendrecv.
+// In a node c is hidden (c + chunk/R is what one CTA needs, but two chunks overlap: 355 GB/s measured with 32 channels). k
+// is the whole curve (chunking.c): 80, 82, 162, 300, 355 GB/s at 32 to 512 MiB on 8 H100. Over nodes one rank of a node
+// crosses and has its NIC to itself, as in nccl-tests' sendrecv.
 // Source: fit to collectives.csv: 8 H100 and B200 nodes over 2 to 64, 4 to 8 % in all bands.
 #include "models/collective/pace_internal.h"
 #include <math.h>

@@ -6,11 +6,11 @@
 //     stage = the longest of: u / cap, cap = tree cap of the library per search channel x those / 2 / channels (Simple);
 //             2 u / R (LL, LL128); u f m / B x (1 if N = 2 else 2); 2 u f m / port; of LL over nodes 1.5 times the lines
 //     b [bytes]: of one channel   m: channels   R, B (all NICs of a node), port [bytes/s]   h, hop [s]   f: wire per payload
-// All channels cross the NICs together, so store and forward of a whole chunk is why trees are slow from 2 to 16 MiB. With two
-// nodes the two trees use opposite directions; beyond, the busiest node sends twice what a rank holds.
-// Source: fit to collectives.csv (chunk by chunk; caps of nccl-constants.csv are right within 12 %: 280 of 318 GB/s on one node,
-// 171 of 180 on two, 96 of 98 beyond). Newer releases (2.30.7, one run) are 23 % faster over four nodes: not modelled. The
-// tuner counts floor(log2 N) hops, the tree has ceil.
+// All channels cross the NICs together, so store and forward of a whole chunk is why trees are slow from 2 to 16 MiB. With
+// two nodes the two trees use opposite directions; beyond, the busiest node sends twice what a rank holds.
+// Source: fit to collectives.csv (chunk by chunk; caps of nccl-constants.csv are right within 12 %: 280 of 318 GB/s on one
+// node, 171 of 180 on two, 96 of 98 beyond). Newer releases (2.30.7, one run) are 23 % faster over four nodes: not
+// modelled. The tuner counts floor(log2 N) hops, the tree has ceil.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 

@@ -3,8 +3,8 @@
 //     its own slice before, the arrival of this slice's predecessor (step - 1) from rank r - 1, and a free slot: the slice
 //     `slots` earlier consumed by rank r + 1 and that seen here (+ visible),
 // and works slice_s + bytes / rate. Inside a node the slice arrives visible_s later; through the NIC it queues there for
-// max(host_s, message_s + bytes / nic_Bps) and arrives hop_s after that. The last step only receives: its bytes cost in the last
-// loop only, for in between other channels use the link meanwhile.
+// max(host_s, message_s + bytes / nic_Bps) and arrives hop_s after that. The last step only receives: its bytes cost in the
+// last loop only, for in between other channels use the link meanwhile.
 #include "models/collective/slice_ring.h"
 #include "sim/check.h"
 #include <math.h>

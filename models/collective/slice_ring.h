@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/collective/slice_ring.h: a ring collective of one channel, slice by slice: when each rank may work on which slice,
-// solved exactly by (max, +) recursion. The oracle that the closed form (pace_ring.c) is held against; and the numbers that both
-// start from. All nodes are alike, so the ranks of one node with a periodic edge stand for all.
+// solved exactly by (max, +) recursion. The oracle that the closed form (pace_ring.c) is held against; and the numbers that
+// both start from. All nodes are alike, so the ranks of one node with a periodic edge stand for all.
 #pragma once
 #include "sim/arena.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // T = latency + S / rate [s], per algorithm and protocol; NVIDIA/nccl src/graph/tuning.cc (ncclTopoTuneModel and
-// ncclTopoGetAlgoTime) as of 2.30, numbers in catalogue/collectives. rates: what the search found (channels x rate of one), times
-// the library's factors, under its caps; then algorithm rate per bus rate: n / steps for rings and NVLS, 1/2 for trees and SHARP.
-// What the search finds is read off runs (link_costs: search); over nodes a channel for each NIC, at the first of the search's rates
-// that the NIC's line has. Rings never get the higher rate inside nodes; trees do, to two nodes.
+// ncclTopoGetAlgoTime) as of 2.30, numbers in catalogue/collectives. rates: what the search found (channels x rate of one),
+// times the library's factors, under its caps; then algorithm rate per bus rate: n / steps for rings and NVLS, 1/2 for
+// trees and SHARP. What the search finds is read off runs (link_costs: search); over nodes a channel for each NIC, at the
+// first of the search's rates that the NIC's line has. Rings never get the higher rate inside nodes; trees do, to two
+// nodes.
 #include "models/collective/tuner.h"
 #include "models/collective/chunking.h"
 #include "sim/check.h"
@@ -86,8 +87,8 @@ static double hop_in_node_s(const ask *a, const protocol_terms *terms)
 
 // ---- one algorithm each
 
-// Of the steps, as many as there are nodes but one (twice for an all-reduce) are charged the network's latency. Of ranks that stand
-// alone in their nodes each hop leaves its node, and the library charges the tree's.
+// Of the steps, as many as there are nodes but one (twice for an all-reduce) are charged the network's latency. Of ranks
+// that stand alone in their nodes each hop leaves its node, and the library charges the tree's.
 static double ring_s(const ask *a)
 {
     const collective_layout *l = a->layout;
@@ -320,8 +321,8 @@ static bool may_ll128(const collective_layout *layout)
     return !layout->link->through_host && (layout->nodes == 1 || layout->nic->ll128);
 }
 
-// What NCCL runs where an algorithm is named that has no such kind: its own choice; of NVLS over nodes the tree for two of them and
-// rings beyond (collectives.csv, runs that asked for NVLS).
+// What NCCL runs where an algorithm is named that has no such kind: its own choice; of NVLS over nodes the tree for two of
+// them and rings beyond (collectives.csv, runs that asked for NVLS).
 static int stands_for(const collective_library *library, const collective_layout *l, collective_kind kind,
                       int forced)
 {

@@ -23,7 +23,8 @@ static int close_library(void **state)
     return 0;
 }
 
-// Of rings: 24 on a node of H100, GH200 and A100, 32 of B200; over nodes four per NIC up to 16 (B200: 32), one NIC over two nodes 2.
+// Of rings: 24 on a node of H100, GH200 and A100, 32 of B200; over nodes four per NIC up to 16 (B200: 32), one NIC over two
+// nodes 2.
 static void channels_of_each_system(void **state)
 {
     (void)state;
@@ -50,7 +51,8 @@ static void channels_of_each_system(void **state)
     assert_int_equal(chunking_all_channels(&lone, ALGORITHM_RING), 8);
 }
 
-// 8 H100, 24 channels. Simple takes 32 KiB for each, LL128 5 KiB, LL 4 KiB, in rings 32 KiB: all of them at 768, 120, 96 and 768 KiB.
+// 8 H100, 24 channels. Simple takes 32 KiB for each, LL128 5 KiB, LL 4 KiB, in rings 32 KiB: all of them at 768, 120, 96
+// and 768 KiB.
 static void small_sizes_use_few_channels(void **state)
 {
     (void)state;
@@ -109,7 +111,8 @@ static void nvls_staircase(void **state)
         assert_int_equal(chunking_nvls_chunk_bytes((double)rows[i].bytes / 16, 8, 131072), rows[i].want);
 }
 
-// 128 KiB until a channel has less than 4 x 8 chunks of it (4 MiB), 32 KiB below 8 x 64 KiB; with 64 KiB at most from four nodes on.
+// 128 KiB until a channel has less than 4 x 8 chunks of it (4 MiB), 32 KiB below 8 x 64 KiB; with 64 KiB at most from four
+// nodes on.
 static void nvls_tree_staircase(void **state)
 {
     (void)state;
@@ -120,8 +123,9 @@ static void nvls_tree_staircase(void **state)
     assert_int_equal(chunking_nvls_tree_chunk_bytes(1e9, 8, 65536), 65536);
 }
 
-// Simple and LL always the same. LL128 on 8 nodes of 8: 1 + 3 + .8 steps, so 576000 B are halved while a channel has fewer than
-// 4.8 x 64 / 8 = 38.4 of them, to 128 KiB at least, and then while it has fewer than 9.6: 36000 B, which is above 32 KiB, once more.
+// Simple and LL always the same. LL128 on 8 nodes of 8: 1 + 3 + .8 steps, so 576000 B are halved while a channel has fewer
+// than 4.8 x 64 / 8 = 38.4 of them, to 128 KiB at least, and then while it has fewer than 9.6: 36000 B, which is above 32
+// KiB, once more.
 static void tree_chunks(void **state)
 {
     (void)state;
@@ -134,7 +138,8 @@ static void tree_chunks(void **state)
 }
 
 // 8 H100: 4 channels to a peer (32 over 8 ranks), and more where a part exceeds 16 MiB: 4, 4, 8, 16, 32 at 32 to 512 MiB.
-// B200 of MD1, 16 channels of sends: 4, 4, 2, 1, 1 over 2 to 32 nodes. Chunks over nodes: a quarter below 128 KiB, half below 1 MiB.
+// B200 of MD1, 16 channels of sends: 4, 4, 2, 1, 1 over 2 to 32 nodes. Chunks over nodes: a quarter below 128 KiB, half
+// below 1 MiB.
 static void channels_to_a_peer(void **state)
 {
     (void)state;

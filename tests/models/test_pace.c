@@ -25,8 +25,9 @@ static int close_tools(void **state)
     return 0;
 }
 
-// The expected values are those of a second implementation: the prototype that the constants were fitted with, written apart in
-// another language (its rings in closed form). 1 %: its LL128 has 1.07 and 1 / .92 bytes on the wire where 16 / 15 stands here.
+// The expected values are those of a second implementation: the prototype that the constants were fitted with, written
+// apart in another language (its rings in closed form). 1 %: its LL128 has 1.07 and 1 / .92 bytes on the wire where 16 / 15
+// stands here.
 struct point {
     layouts_name system;
     collective_kind kind;
@@ -163,8 +164,8 @@ static void plateaus_are_those_measured(void **state)
     }
 }
 
-// NCCL_MIN_CTAS=24 on 8 H100 nodes takes rings from the CTAs' limit to the NICs': 391 to 393 GB/s on the bus, of 389 that eight
-// NICs have (a node's NICs carry (n - 8) / (n - 1) of it, less than all; the measured excess is theirs).
+// NCCL_MIN_CTAS=24 on 8 H100 nodes takes rings from the CTAs' limit to the NICs': 391 to 393 GB/s on the bus, of 389 that
+// eight NICs have (a node's NICs carry (n - 8) / (n - 1) of it, less than all; the measured excess is theirs).
 static void more_channels_reach_the_nics(void **state)
 {
     const tools *t = *state;
@@ -177,8 +178,9 @@ static void more_channels_reach_the_nics(void **state)
     assert_near(bus_GBps, 386, 0.02);
 }
 
-// One queue pair on static routes: NICs run at 1 / (1 + .28 x 3/4) = .826 over four nodes for rings and NVLS trees; two nodes and
-// trees feel nothing. A chunk of 64 KiB of an NVLS tree takes 65536 / 48600 + .18 = 1.5285 us of a NIC, then 1.8116: .8437.
+// One queue pair on static routes: NICs run at 1 / (1 + .28 x 3/4) = .826 over four nodes for rings and NVLS trees; two
+// nodes and trees feel nothing. A chunk of 64 KiB of an NVLS tree takes 65536 / 48600 + .18 = 1.5285 us of a NIC, then
+// 1.8116: .8437.
 static void static_routes_slow_rings_from_four_nodes_on(void **state)
 {
     const tools *t = *state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Each algorithm by hand once, with the catalogue's costs of H100 (a CTA 21.8 GB/s, 1 us per slice, seen 2.4 us later) and NDR
-// (48.6 GB/s, .18 us per message, a hop 12 us, the host thread .8 us); and laws that hold for all.
+// Each algorithm by hand once, with the catalogue's costs of H100 (a CTA 21.8 GB/s, 1 us per slice, seen 2.4 us later) and
+// NDR (48.6 GB/s, .18 us per message, a hop 12 us, the host thread .8 us); and laws that hold for all.
 #include "tests/support/layouts.h"
 
 #include "models/collective/pace_internal.h"
@@ -46,8 +46,8 @@ static void nvls_by_hand(void **state)
     assert_near((double)pace_time_ps(&pace), 4056.29e6, 1e-5);
 }
 
-// Chain: 8.4 + 2 x 7 x 2.8 + 30 = 77.6 us, then 4 GiB / (8 x 48.6 GB/s x .71) = 15558.77. Direct: 8.4 + 2 (3.7 + 7 x .4) + 31 =
-// 52.4, then with .72 beyond four nodes 15342.7, with .78 to four 14162.5.
+// Chain: 8.4 + 2 x 7 x 2.8 + 30 = 77.6 us, then 4 GiB / (8 x 48.6 GB/s x .71) = 15558.77. Direct: 8.4 + 2 (3.7 + 7 x .4) +
+// 31 = 52.4, then with .72 beyond four nodes 15342.7, with .78 to four 14162.5.
 static void sharp_by_hand(void **state)
 {
     (void)state;
@@ -64,8 +64,8 @@ static void sharp_by_hand(void **state)
                 ring_us, 1e-12);
 }
 
-// 64 MiB to 7 others on 24 channels: a CTA does min8(21.8, 376 / 24) = 15.5326 GB/s, so a chunk of 512 KiB takes 34.754 us and is
-// seen 2.4 us later; 5.33 chunks: 4.2 + 2.0 + 7 x 37.154 + 4.33 x 34.754 = 416.88 us.
+// 64 MiB to 7 others on 24 channels: a CTA does min8(21.8, 376 / 24) = 15.5326 GB/s, so a chunk of 512 KiB takes 34.754 us
+// and is seen 2.4 us later; 5.33 chunks: 4.2 + 2.0 + 7 x 37.154 + 4.33 x 34.754 = 416.88 us.
 static void broadcast_by_hand(void **state)
 {
     (void)state;
@@ -75,8 +75,9 @@ static void broadcast_by_hand(void **state)
     assert_near(time_us(&layout, COLLECTIVE_REDUCE, ALGORITHM_RING, PROTOCOL_SIMPLE, 67108864), us, 1e-12);
 }
 
-// 16 lone GPUs gather 64 MiB on 4 channels: blocks of 1 MiB in slices of 64 KiB. w = 1 + 65536 / 21800 = 4.006 us; the NIC takes
-// .18 + 262144 / 48600 = 5.574, the host thread 2 x .8 x 4 = 6.4. 6.8 + 2 + 4 (4.006 + 6.4 + 12) + 15 x 16 x 6.4 = 1634.42 us.
+// 16 lone GPUs gather 64 MiB on 4 channels: blocks of 1 MiB in slices of 64 KiB. w = 1 + 65536 / 21800 = 4.006 us; the NIC
+// takes .18 + 262144 / 48600 = 5.574, the host thread 2 x .8 x 4 = 6.4. 6.8 + 2 + 4 (4.006 + 6.4 + 12) + 15 x 16 x 6.4 =
+// 1634.42 us.
 static void pat_by_hand(void **state)
 {
     (void)state;
@@ -133,8 +134,9 @@ static void hierarchical_shares_nics(void **state)
                 want_us, 1e-9);
 }
 
-// 256 MiB to a neighbour on 16 channels: alone a chunk of 512 KiB goes at 512 KiB / (1.3 us + 512 KiB / 21.8 GB/s) = 20.682 GB/s, 16 of
-// them under 376 at min8(20.682, 23.5) = 19.902: 26.343 us each, 33 of them and 8.8 us: 878.12 us, 306 GB/s. Measured: 300.
+// 256 MiB to a neighbour on 16 channels: alone a chunk of 512 KiB goes at 512 KiB / (1.3 us + 512 KiB / 21.8 GB/s) = 20.682
+// GB/s, 16 of them under 376 at min8(20.682, 23.5) = 19.902: 26.343 us each, 33 of them and 8.8 us: 878.12 us, 306 GB/s.
+// Measured: 300.
 static void send_by_hand(void **state)
 {
     (void)state;
@@ -163,8 +165,8 @@ static void a_rank_alone_takes_no_time(void **state)
         assert_true(time_us(&layout, (collective_kind)kind, ALGORITHM_RING, PROTOCOL_SIMPLE, 1 << 20) == 0);
 }
 
-// Slingshot asks the receiver before a message of more than 4 KiB on the wire: from 2 to 4 KiB of data in LL, hops of a tree are
-// 6 us longer (measured: 25 to 38 us over two nodes).
+// Slingshot asks the receiver before a message of more than 4 KiB on the wire: from 2 to 4 KiB of data in LL, hops of a
+// tree are 6 us longer (measured: 25 to 38 us over two nodes).
 static void rendezvous_is_felt_above_its_size(void **state)
 {
     (void)state;
@@ -176,8 +178,8 @@ static void rendezvous_is_felt_above_its_size(void **state)
 
 // ---- laws
 
-// Whoever is there, at all sizes: time is positive, the stream not longer than it, more bytes take no less (NVLS: but for steps
-// of its staircase of chunks), a faster NIC and a faster link take no longer.
+// Whoever is there, at all sizes: time is positive, the stream not longer than it, more bytes take no less (NVLS: but for
+// steps of its staircase of chunks), a faster NIC and a faster link take no longer.
 static void laws_hold(void **state)
 {
     (void)state;

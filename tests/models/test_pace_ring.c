@@ -21,9 +21,9 @@ static void add_gap(arena *a, const collective_library *library, const collectiv
     gaps->count++;
 }
 
-// Fourteen systems, three protocols, three collectives, 1 KiB to 2 GiB: 1 % on average, 3 % of each system and protocol, 10 % at
-// worst (two nodes, where two terms of the longest are equal). On Slingshot from 1 MiB on: below, where it has other algorithms, the
-// closed form has no term for the long hops of the first steps and is up to 18 % off.
+// Fourteen systems, three protocols, three collectives, 1 KiB to 2 GiB: 1 % on average, 3 % of each system and protocol, 10
+// % at worst (two nodes, where two terms of the longest are equal). On Slingshot from 1 MiB on: below, where it has other
+// algorithms, the closed form has no term for the long hops of the first steps and is up to 18 % off.
 static void closed_form_is_near_the_recursion(void **state)
 {
     (void)state;
@@ -52,9 +52,9 @@ static void closed_form_is_near_the_recursion(void **state)
     arena_destroy(a);
 }
 
-// 8 H100, all-reduce of 32 KiB by LL: 32768 / (512 threads x 8 B x 8 ranks) is one channel, chunks of 4 KiB in one loop. A slice
-// takes w = .3 us + 4096 B / 10 GB/s = .7096 us and is seen .3 us later, so a step takes 1.0096 us. 4.2 us of entry, 14 steps, and a
-// last receive of .7096 us: 19.044 us. Measured: 18.7 to 20.4.
+// 8 H100, all-reduce of 32 KiB by LL: 32768 / (512 threads x 8 B x 8 ranks) is one channel, chunks of 4 KiB in one loop. A
+// slice takes w = .3 us + 4096 B / 10 GB/s = .7096 us and is seen .3 us later, so a step takes 1.0096 us. 4.2 us of entry,
+// 14 steps, and a last receive of .7096 us: 19.044 us. Measured: 18.7 to 20.4.
 static void small_all_reduce_by_hand(void **state)
 {
     (void)state;
@@ -75,10 +75,10 @@ static void small_all_reduce_by_hand(void **state)
     arena_destroy(a);
 }
 
-// Two nodes of H100, all-reduce of 2 MiB by Simple: 16 channels of 128 KiB, chunks of 8 KiB, which are one slice of 8 KiB and an
-// empty one. One host thread serves two channels: x = 2 x .8 us x 2 = 3.2 us. w = 1 + 8192 / 21800 = 1.3758 us. The longest of
-// work 2.376; round (7 (1.376 + 2.4) + 1.376 + 3.2 + 12) / 8 = 5.376; host 6.4: a step takes 6.4 us (measured: 5 to 7). Entry
-// 6.8 + 2.0, 30 steps, then 2 x 1.3758 and the hop of 12: 215.55 us.
+// Two nodes of H100, all-reduce of 2 MiB by Simple: 16 channels of 128 KiB, chunks of 8 KiB, which are one slice of 8 KiB
+// and an empty one. One host thread serves two channels: x = 2 x .8 us x 2 = 3.2 us. w = 1 + 8192 / 21800 = 1.3758 us. The
+// longest of work 2.376; round (7 (1.376 + 2.4) + 1.376 + 3.2 + 12) / 8 = 5.376; host 6.4: a step takes 6.4 us (measured: 5
+// to 7). Entry 6.8 + 2.0, 30 steps, then 2 x 1.3758 and the hop of 12: 215.55 us.
 static void host_thread_by_hand(void **state)
 {
     (void)state;

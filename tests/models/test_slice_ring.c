@@ -5,8 +5,8 @@
 #include "models/collective/pace_internal.h"
 #include "sim/array.h"
 
-// Two ranks, one node, one slice a chunk: reduce-scatter's single send, then a step that only receives. Work 3 + 100/20 = 8, seen
-// at 8 + 2 = 10, then 3 + 100/20 again: 18 s.
+// Two ranks, one node, one slice a chunk: reduce-scatter's single send, then a step that only receives. Work 3 + 100/20 =
+// 8, seen at 8 + 2 = 10, then 3 + 100/20 again: 18 s.
 static void two_ranks_by_hand(void **state)
 {
     (void)state;
@@ -27,8 +27,8 @@ static void two_ranks_by_hand(void **state)
     arena_destroy(a);
 }
 
-// Two nodes of one rank each. The slice is worked on until 8, leaves the NIC at 8 + max(host, 1 + 100/10 = 11), is seen 7 later
-// and worked on once more: 8 + 11 + 7 + 8 = 34; with a host thread of 13, 36.
+// Two nodes of one rank each. The slice is worked on until 8, leaves the NIC at 8 + max(host, 1 + 100/10 = 11), is seen 7
+// later and worked on once more: 8 + 11 + 7 + 8 = 34; with a host thread of 13, 36.
 static void the_nic_or_the_host_by_hand(void **state)
 {
     (void)state;
@@ -54,8 +54,8 @@ static void the_nic_or_the_host_by_hand(void **state)
     arena_destroy(a);
 }
 
-// Two slices of a chunk of 100: 50 and 50; 60 and 40 where no slice is below 60; 100 and an empty one, which is posted all the
-// same, where none is below 200.
+// Two slices of a chunk of 100: 50 and 50; 60 and 40 where no slice is below 60; 100 and an empty one, which is posted all
+// the same, where none is below 200.
 static void slices_of_a_chunk(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What NCCL takes: the sizes at which runs of collectives.csv were seen to change algorithm or protocol, NCCL's affine times by
-// hand, and what there is on which hardware.
+// What NCCL takes: the sizes at which runs of collectives.csv were seen to change algorithm or protocol, NCCL's affine
+// times by hand, and what there is on which hardware.
 #include "tests/support/layouts.h"
 
 #include "models/collective/tuner.h"
@@ -27,9 +27,9 @@ static int close_libraries(void **state)
     return 0;
 }
 
-// The first power of two from which on a size takes the algorithm (and protocol, unless it is PROTOCOL_AUTO), when the size before
-// did not. seen_low, seen_high: where the run changed. The table is within one step of that, but for trees to rings on Slingshot, where
-// it is up to four times late.
+// The first power of two from which on a size takes the algorithm (and protocol, unless it is PROTOCOL_AUTO), when the size
+// before did not. seen_low, seen_high: where the run changed. The table is within one step of that, but for trees to rings
+// on Slingshot, where it is up to four times late.
 enum { ANY = PROTOCOL_AUTO };
 struct switch_point {
     const char *name;
@@ -118,8 +118,8 @@ static void changes_where_the_runs_did(void **state)
 //     LL      6.6 + 14 x .6 + S / (min(141, 180) x 8/14)    = 15.0 + 13.014 = 28.014 us
 //     LL128   14 + 14 x 1.9 + S / (min(331.2, 440.4) x 8/14) = 40.6 + 5.540 = 46.140
 //     Simple  8.4 + 14 x 3.4 + S / (360 x 8/14)             = 56.0 + 5.097 = 61.097
-// Tree, LL: 6.8 + 14 x .6 + S / (min(141, min(331.2, 464.4) / 3.8) / 2 x .5) = 15.2 + 48.123 = 63.323 (331.2 / 3.8 = 87.158)
-// NVLS: 25 + S / (8 x 46 x .85 x 7/8 x 2 x 8/14) = 25 + 3.352 = 28.352
+// Tree, LL: 6.8 + 14 x .6 + S / (min(141, min(331.2, 464.4) / 3.8) / 2 x .5) = 15.2 + 48.123 = 63.323 (331.2 / 3.8 =
+// 87.158) NVLS: 25 + S / (8 x 46 x .85 x 7/8 x 2 x 8/14) = 25 + 3.352 = 28.352
 static void times_by_hand_in_a_node(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void times_by_hand_in_a_node(void **state)
 //     Ring Simple  1.4 (8.4 + 112 x 3.4 + 14 x 14) + S / (384 x 64/126) = 819.28 + 344.06 = 1163.34 us
 //     Ring LL128   14 + 112 x 1.9 + 14 x 4 + S / (min(353.28, 293.6) x 64/126) = 282.8 + 450.00 = 732.80
 //     Tree Simple  8.4 + 2 (7 x 4 + 3 x 14) + S / (min(353.28, 288) / 2 x .8) = 148.4 + 582.54 = 730.94
-//     NVLS tree    8.4 + 25 + 6 x 20.9 + S / (8 x min(68.43, 42, 45.5) x 64/126) = 158.8 + 393.22 = 552.02 (older: 109 + 393.22)
+//     NVLS tree    8.4 + 25 + 6 x 20.9 + S / (8 x min(68.43, 42, 45.5) x 64/126) = 158.8 + 393.22 = 552.02 (older: 109)
 static void times_by_hand_over_nodes(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/layouts.h: layouts of collectives with the catalogue's costs, for tests of their times. Tests run in the root of
-// the source tree.
+// tests/support/layouts.h: layouts of collectives with the catalogue's costs, for tests of their times. Tests run in the
+// root of the source tree.
 #pragma once
 #include "tests/support/near.h"
 
