@@ -247,9 +247,14 @@ static bool is_part(const void *rows, const char *path, size_t length)
     return row && row->type == BIND_TYPE_PART;
 }
 
+typedef struct scenario_source {
+    const char *name; // the path, or what a text is called in messages
+    const char *text; // NULL: read the file
+} scenario_source;
+
 // Default parts come before the settings, which may reach into them, and after, for those that replace "network" whole.
-static bool read_document(arena *a, const char *path, const char *const *sets, uint32_t set_count,
-                          document *out, sim_error *error)
+static bool read_document(arena *a, const scenario_source *source, const char *const *sets,
+                          uint32_t set_count, document *out, sim_error *error)
 {
     static const table_file ranks = { .mapping = { "plan" },
                                       .key = "rank_file",
@@ -259,7 +264,12 @@ static bool read_document(arena *a, const char *path, const char *const *sets, u
                                       .key = "kernel_table",
                                       .list = "kernel_times",
                                       .example = "kernels.csv, with the columns name, batch, m, n, k, time" };
-    if (!document_load(a, path, out, error)) return false;
+    if (source->text) {
+        if (!document_parse(a, source->name, source->text, strlen(source->text), NULL, out, error))
+            return false;
+    } else if (!document_load(a, source->name, out, error)) {
+        return false;
+    }
     if (out->root->kind == DOC_MAPPING && !add_default_parts(a, out, error)) return false;
     for (uint32_t i = 0; i < set_count; i++)
         if (!document_set_opening(a, out, sets[i], is_part, rows_of(a, out), error)) return false;
@@ -285,12 +295,12 @@ static const char *last_size_set(const char *const *sets, uint32_t set_count)
     return NULL;
 }
 
-static bool load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
+static bool load(arena *a, const catalogue *parts, const scenario_source *source, const char *const *sets,
                  uint32_t set_count, bool may_miss, scenario *out, sim_error *error)
 {
     memset(out, 0, sizeof(*out));
-    if (!read_document(a, path, sets, set_count, &out->document, error)) return false;
-    out->file = arena_text(a, path);
+    if (!read_document(a, source, sets, set_count, &out->document, error)) return false;
+    out->file = arena_text(a, source->name);
     out->reader = bind_reader_create(a, part_read, (void *)parts);
     if (may_miss) bind_reader_allow_missing(out->reader);
     out->rows = rows_of(a, &out->document);
@@ -302,15 +312,30 @@ static bool load(arena *a, const catalogue *parts, const char *path, const char 
 bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                   uint32_t set_count, sim_error *error)
 {
-    return load(a, parts, path, sets, set_count, true, arena_new(a, scenario), error);
+    const scenario_source file = { .name = path };
+    return load(a, parts, &file, sets, set_count, true, arena_new(a, scenario), error);
+}
+
+static bool load_whole(arena *a, const catalogue *parts, const scenario_source *source,
+                       const char *const *sets, uint32_t set_count, scenario *out, sim_error *error)
+{
+    return load(a, parts, source, sets, set_count, false, out, error) &&
+           cluster_complete(a, &out->cluster, cluster_is_list(&out->document), out->reader, error) &&
+           (!out->has_model || llm_complete(&out->model, out->reader, error));
 }
 
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error)
 {
-    return load(a, parts, path, sets, set_count, false, out, error) &&
-           cluster_complete(a, &out->cluster, cluster_is_list(&out->document), out->reader, error) &&
-           (!out->has_model || llm_complete(&out->model, out->reader, error));
+    const scenario_source file = { .name = path };
+    return load_whole(a, parts, &file, sets, set_count, out, error);
+}
+
+bool scenario_load_text(arena *a, const catalogue *parts, const char *name, const char *text,
+                        const char *const *sets, uint32_t set_count, scenario *out, sim_error *error)
+{
+    const scenario_source source = { .name = name, .text = text };
+    return load_whole(a, parts, &source, sets, set_count, out, error);
 }
 
 typedef struct resolved_text {

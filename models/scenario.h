@@ -100,6 +100,9 @@ typedef struct scenario {
 extern const bind_row scenario_binds[], kernel_time_binds[]; // the latter: of one row of a kernel table
 bool scenario_load(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                    uint32_t set_count, scenario *out, sim_error *error);
+// The same from memory; name stands in messages. It includes no files.
+bool scenario_load_text(arena *a, const catalogue *parts, const char *name, const char *text,
+                        const char *const *sets, uint32_t set_count, scenario *out, sim_error *error);
 // Would it load, but for what belongs together? Syntax, keys, units and ranges are checked; keys may be missing yet.
 bool scenario_try(arena *a, const catalogue *parts, const char *path, const char *const *sets,
                   uint32_t set_count, sim_error *error);

@@ -24,7 +24,8 @@ struct command {
     const option *options;
     int (*run)(const command_call *call);
 };
-extern const command command_check, command_show, command_run, command_traffic, command_validate;
+extern const command command_check, command_show, command_run, command_traffic, command_collective,
+    command_validate;
 
 // Parses the call into out and words. False when the command has ended with *exit_code: help was printed, or an error.
 // json: the member of out that says whether errors are also told as JSON.

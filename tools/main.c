@@ -7,19 +7,19 @@
 #include <gsl/gsl_errno.h>
 #include <string.h>
 
-static const command *const commands[] = { &command_check, &command_show, &command_run, &command_traffic,
-                                           &command_validate };
+static const command *const commands[] = { &command_check,   &command_show,       &command_run,
+                                           &command_traffic, &command_collective, &command_validate };
 
 // Commands of versions to come: named, so that whoever has read about them hears that it is too early.
-static const char *const later[] = { "job",     "sweep",  "search", "collective", "storage", "report",
-                                     "compare", "export", "import", "calibrate",  "schema",  "doctor" };
+static const char *const later[] = { "job",    "sweep",  "search",    "storage", "report", "compare",
+                                     "export", "import", "calibrate", "schema",  "doctor" };
 
 static void print_help(FILE *out)
 {
     fprintf(out, "usage: windtunnel COMMAND [options]\n\n"
                  "Simulates the training of large language models on a cluster of GPUs.\n\ncommands:\n");
     for (uint32_t i = 0; i < ARRAY_COUNT(commands); i++)
-        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->purpose);
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
     fprintf(out, "\n  windtunnel COMMAND --help   options and examples\n"
                  "  windtunnel --version\n\n"
                  "example:\n  windtunnel run scenarios/llama3-8b-8xh100.yaml -o run.db\n\n"

@@ -17,6 +17,9 @@ const bind_row nic_binds[] = {
                 BIND_NOTE("share of the line rate that payload gets")),
     BIND_PART(nic_def, costs, "costs", "nic_costs", nic_costs_binds, BIND_SET_FLAG(nic_def, has_costs),
               BIND_NOTE("what collectives get out of it: a name of the catalogue or a mapping")),
+    BIND_TEXT(
+        nic_def, usual_switch, "switch",
+        BIND_NOTE("a switch of the catalogue for its cables, where windtunnel collective makes a fabric")),
     BIND_END,
 };
 

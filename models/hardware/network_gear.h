@@ -11,6 +11,8 @@ typedef struct nic_def {
     sim_time delay_ps;    // memory to line, or line to memory
     bool has_costs;
     nic_costs costs; // what a collective library gets out of it
+    const char
+        *usual_switch; // of the catalogue, where a fabric is made that nobody has described; NULL: none
 } nic_def;
 
 typedef struct switch_def {

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "models/collective_bench.h"
+#include "models/collective/collective.h"
+#include "models/world.h"
+#include "sim/words.h"
+#include <math.h>
+#include <string.h>
+
+// About 80 bytes each, as in models/world.c: 2 GB.
+#define BENCH_MESSAGES_MAX 25000000
+// Of a stream, about 300 bytes each in plan, shape, request and shares: 1.3 GB. All-to-all of 2,048 ranks.
+#define BENCH_EDGES_MAX 4200000
+
+struct collective_bench {
+    arena *arena;
+    const scenario *scenario;
+    collective_bench_options options;
+    collective_bench_facts facts;
+    topology *fabric;
+    vertex_id *members; // by rank
+    uint64_t slowest_mBps;
+    sim_time longest_delay_ps; // of one link
+};
+
+typedef struct play_state { // of one play
+    collectives *collectives;
+    collective_bench_result *result;
+    uint32_t groups, ended;
+} play_state;
+
+// ---- what there is
+
+static void place_ranks(collective_bench *b)
+{
+    const cluster_def *c = &b->scenario->cluster;
+    uint32_t alike, placed = 0;
+    const node_id *nodes = cluster_nodes_alike(c, b->arena, &alike);
+    collective_bench_facts *f = &b->facts;
+    f->nodes = b->options.nodes ? b->options.nodes : alike;
+    f->gpus_per_node = b->options.gpus_per_node ? b->options.gpus_per_node : c->node.gpus;
+    f->ranks = f->nodes * f->gpus_per_node;
+    SIM_ASSERT(f->nodes <= alike && f->gpus_per_node <= c->node.gpus && f->ranks >= 2);
+    b->members = arena_array(b->arena, vertex_id, f->ranks);
+    gpu_id first = 0;
+    for (node_id n = 0; placed < f->nodes; n++) {
+        if (n == nodes[placed]) {
+            for (uint32_t g = 0; g < f->gpus_per_node; g++)
+                b->members[placed * f->gpus_per_node + g] = topology_gpu_vertex(b->fabric, first + g);
+            placed++;
+        }
+        first += cluster_node_at(c, n)->gpus;
+    }
+}
+
+static bool is_of_nic(const topology *t, const topology_link *link)
+{
+    return link->class == LINK_NETWORK && (topology_vertex_at(t, link->from)->kind == VERTEX_NIC ||
+                                           topology_vertex_at(t, link->to)->kind == VERTEX_NIC);
+}
+
+static void look_at_nic(collective_bench *b, nic_id nic)
+{
+    uint32_t count;
+    const link_id *links = topology_outgoing(b->fabric, topology_nic_vertex(b->fabric, nic), &count);
+    double healthy_mBps = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        const topology_link *link = topology_link_at(b->fabric, links[i]);
+        if (link->class != LINK_NETWORK) continue;
+        healthy_mBps += (double)link->rate_mBps / link->health_ratio;
+        b->facts.degraded |= link->health_ratio < 1.0;
+    }
+    const uint64_t mBps = (uint64_t)llround(healthy_mBps);
+    if (b->facts.nic_mBps == 0 || mBps < b->facts.nic_mBps) b->facts.nic_mBps = mBps;
+}
+
+// GPUs are spread over the NICs in order, so those of one node follow one another.
+static uint32_t nics_of_node(collective_bench *b, uint32_t node)
+{
+    const uint32_t per_node = b->facts.gpus_per_node;
+    nic_id first, next = 0;
+    uint32_t count, nics = 0;
+    for (uint32_t g = 0; g < per_node; g++) {
+        const gpu_id gpu = topology_gpu_of(b->fabric, b->members[node * per_node + g]);
+        if (!topology_nics_of_gpu(b->fabric, gpu, &first, &count)) return 0;
+        if (nics == 0) next = first;
+        for (nic_id nic = first < next ? next : first; nic < first + count; nic++, nics++)
+            look_at_nic(b, nic);
+        if (first + count > next) next = first + count;
+    }
+    return nics;
+}
+
+static void gather_facts(collective_bench *b)
+{
+    collective_bench_facts *f = &b->facts;
+    const topology *t = b->fabric;
+    for (uint32_t n = 0; n < f->nodes; n++) {
+        const uint32_t nics = nics_of_node(b, n);
+        if (n == 0 || nics < f->nics_per_node) f->nics_per_node = nics;
+    }
+    for (uint32_t r = 1; r < f->ranks; r++)
+        f->leaves_domain |= topology_domain_of(t, b->members[r]) != topology_domain_of(t, b->members[0]);
+    b->slowest_mBps = UINT64_MAX;
+    for (link_id l = 0; l < topology_link_count(t); l++) {
+        const topology_link *link = topology_link_at(t, l);
+        if (link->rate_mBps < b->slowest_mBps) b->slowest_mBps = link->rate_mBps;
+        if (link->delay_ps > b->longest_delay_ps) b->longest_delay_ps = link->delay_ps;
+    }
+}
+
+collective_bench *collective_bench_create(arena *a, const scenario *s,
+                                          const collective_bench_options *options, sim_error *error)
+{
+    collective_bench *b = arena_new(a, collective_bench);
+    *b = (collective_bench){ .arena = a, .scenario = s, .options = *options };
+    b->fabric = world_build_fabric(a, s, error);
+    if (!b->fabric) return NULL;
+    place_ranks(b);
+    gather_facts(b);
+    return b;
+}
+
+const collective_bench_facts *collective_bench_facts_of(const collective_bench *b)
+{
+    return &b->facts;
+}
+
+const topology *collective_bench_fabric(const collective_bench *b)
+{
+    return b->fabric;
+}
+
+// ---- what can be asked
+
+// Of all algorithms and protocols no rank passes on more than twice the buffer, in all-to-all its own; LL doubles it. Were all
+// of it to cross the slowest link alone, one after another, and each rank's part to wait for the longest path:
+static double longest_s(const collective_bench *b, const collective_bench_request *r)
+{
+    const collective_terms *terms = &b->scenario->network.collectives;
+    const double ranks = b->facts.ranks;
+    sim_time hop_ps = TOPOLOGY_PATH_MAX * b->longest_delay_ps, base_ps = terms->send_recv_base_ps;
+    double least_ratio = 1.0;
+    for (int p = 0; p < PROTOCOLS; p++) {
+        for (int class = 0; class < LINK_CLASSES; class ++)
+            if (terms->ring[p].hop_ps[class] > hop_ps) hop_ps = terms->ring[p].hop_ps[class];
+        if (terms->ring[p].base_ps > base_ps) base_ps = terms->ring[p].base_ps;
+        least_ratio = fmin(least_ratio, terms->ring[p].payload_ratio);
+    }
+    if (terms->nvls.base_ps > base_ps) base_ps = terms->nvls.base_ps;
+    return units_s_from_ps(base_ps) + 2.0 * ranks * units_s_from_ps(hop_ps) +
+           2.0 * ranks * (double)r->bytes / least_ratio / ((double)b->slowest_mBps / 1000.0);
+}
+
+#define OBSTACLE(about_, valid_, ...)                                                                        \
+    (collective_bench_obstacle)                                                                              \
+    {                                                                                                        \
+        .about = OBSTACLE_##about_, .valid = (valid_), .why = arena_format(b->arena, __VA_ARGS__)            \
+    }
+
+static collective_bench_obstacle nvls_obstacle(const collective_bench *b, const collective_bench_request *r)
+{
+    if (r->kind != COLLECTIVE_ALL_REDUCE)
+        return OBSTACLE(ALGORITHM, "ring", "NVLS is modelled for all-reduce, not for %s",
+                        collective_kind_words[r->kind]);
+    if (b->facts.leaves_domain)
+        return OBSTACLE(ALGORITHM, "ring", "NVLS sums inside one NVSwitch, and the ranks are on several");
+    for (uint32_t i = 0; i < b->facts.ranks; i++)
+        if (topology_nvls_rate_mBps(b->fabric, b->members[i]) == 0)
+            return OBSTACLE(ALGORITHM, "ring",
+                            "the links between the GPUs of node \"%s\" cannot sum, so there is no NVLS",
+                            b->scenario->cluster.node.name);
+    if (r->grain != GRAIN_STREAMS)
+        return OBSTACLE(GRAIN, "streams", "NVLS is not modelled message by message");
+    if (r->protocol != PROTOCOL_AUTO && r->protocol != PROTOCOL_SIMPLE)
+        return OBSTACLE(PROTOCOL, "simple", "NVLS has no protocol \"%s\"",
+                        collective_protocol_words[r->protocol]);
+    return (collective_bench_obstacle){ 0 };
+}
+
+static collective_bench_obstacle choice_obstacle(const collective_bench *b, const collective_bench_request *r)
+{
+    const bool pairs = r->kind == COLLECTIVE_SEND_RECV || r->kind == COLLECTIVE_ALL_TO_ALL;
+    const collective_algorithm usual = plan_usual_algorithm(r->kind);
+    if (pairs && r->protocol != PROTOCOL_AUTO)
+        return OBSTACLE(PROTOCOL, "auto", "%s takes its protocol by size and path, as NCCL does",
+                        collective_kind_words[r->kind]);
+    if (r->algorithm == ALGORITHM_AUTO || r->algorithm == (int)usual) return (collective_bench_obstacle){ 0 };
+    if (r->algorithm == ALGORITHM_NVLS && !pairs) return nvls_obstacle(b, r);
+    return OBSTACLE(ALGORITHM, collective_algorithm_words[usual], "%s has no algorithm \"%s\"",
+                    collective_kind_words[r->kind], collective_algorithm_words[r->algorithm]);
+}
+
+// Rings over nodes have as many edges as ranks and NICs of a node at most; all-to-all has one from each rank to each.
+static collective_bench_obstacle size_obstacle(const collective_bench *b, const collective_bench_request *r)
+{
+    char count[WORDS_GROUPED_SIZE];
+    const uint64_t ranks = b->facts.ranks, nics = b->facts.nics_per_node ? b->facts.nics_per_node : 1;
+    const bool all_to_all = r->kind == COLLECTIVE_ALL_TO_ALL;
+    const uint64_t edges = all_to_all ? ranks * (ranks - 1) : ranks * nics;
+    if (edges > BENCH_EDGES_MAX)
+        return OBSTACLE(BYTES, NULL,
+                        "%s between %u ranks has %s pairs, more than the %.1f million that are played",
+                        collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, edges),
+                        BENCH_EDGES_MAX / 1e6);
+    const uint64_t steps = r->kind == COLLECTIVE_ALL_REDUCE ? 2 * (ranks - 1) : all_to_all ? 1 : ranks - 1;
+    const uint64_t messages = r->kind == COLLECTIVE_SEND_RECV ? ranks : steps * edges;
+    if (r->grain == GRAIN_MESSAGES && messages > BENCH_MESSAGES_MAX)
+        return OBSTACLE(GRAIN, "streams",
+                        "%s between %u ranks has up to %s messages; at most %d million, which "
+                        "take 2 GB of memory, are played one by one",
+                        collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, messages),
+                        BENCH_MESSAGES_MAX / 1000000);
+    if (longest_s(b, r) <= units_s_from_ps(SIM_TIME_MAX) / 2.0) return (collective_bench_obstacle){ 0 };
+    return OBSTACLE(BYTES, NULL, "%s may take longer than the 53 days that the clock is given",
+                    units_format_binary_bytes((double)r->bytes, (char[32]){ 0 }, 32));
+}
+
+collective_bench_obstacle collective_bench_refuse(const collective_bench *b,
+                                                  const collective_bench_request *request)
+{
+    const collective_bench_obstacle obstacle = choice_obstacle(b, request);
+    return obstacle.why ? obstacle : size_obstacle(b, request);
+}
+
+// ---- one play
+
+static void on_done(void *owner, const collective_result *done)
+{
+    play_state *p = owner;
+    p->ended++;
+    if (p->ended > 1 && done->end_ps <= p->result->time_ps) return; // of those that end together the first
+    p->result->time_ps = done->end_ps;
+    p->result->algorithm = done->algorithm;
+    p->result->protocol = done->protocol;
+    p->result->channels = done->algorithm == ALGORITHM_RING
+                              ? collectives_ring_count(p->collectives, done->group)
+                              : 1;
+}
+
+static void start(const collective_bench *b, const collective_bench_request *r, play_state *p)
+{
+    const uint32_t ranks = b->facts.ranks;
+    const bool pairs = r->kind == COLLECTIVE_SEND_RECV;
+    p->groups = pairs ? ranks : 1;
+    for (uint32_t g = 0; g < p->groups; g++) {
+        const vertex_id pair[] = { b->members[g], b->members[(g + 1) % ranks] };
+        const group_def def = { .members = pairs ? pair : b->members,
+                                .count = pairs ? 2 : ranks,
+                                .multiplicity = 1,
+                                .label = "bench" };
+        collectives_add_group(p->collectives, &def);
+    }
+    for (uint32_t g = 0; g < p->groups; g++) {
+        const collective_request request = {
+            .kind = r->kind, .group = g, .bytes = r->bytes, .tag = g, .forced_protocol = r->protocol
+        };
+        const uint32_t opened = collective_open(p->collectives, &request);
+        for (uint32_t m = 0; m < (pairs ? 2 : ranks); m++)
+            collective_arrive(p->collectives, opened, m);
+    }
+}
+
+static void look_at_links(const collective_bench *b, const network *n, collective_bench_result *result)
+{
+    result->busiest_link = NO_ID;
+    for (link_id l = 0; l < topology_link_count(b->fabric); l++) {
+        const uint64_t bytes = network_link_bytes(n, l);
+        if (bytes == 0) continue;
+        const topology_link *link = topology_link_at(b->fabric, l);
+        const sim_time least_ps = units_wire_time_ps(bytes, link->rate_mBps);
+        if (least_ps > result->link_least_ps) {
+            result->link_least_ps = least_ps;
+            result->busiest_link = l;
+        }
+        if (least_ps > result->nic_least_ps && is_of_nic(b->fabric, link)) result->nic_least_ps = least_ps;
+    }
+}
+
+void collective_bench_play(collective_bench *b, const collective_bench_request *request,
+                           collective_bench_result *result)
+{
+    const arena_mark_t mark = arena_mark(b->arena);
+    // The player has a choice between rings and NVLS only.
+    const int forced = request->algorithm <= ALGORITHM_NVLS ? request->algorithm : ALGORITHM_AUTO;
+    *result = (collective_bench_result){ 0 };
+    sim *s = sim_create(
+        b->arena, &(sim_options){ .queue = b->options.queue, .reverse_phases = b->options.reverse_phases });
+    network *n = world_build_network(b->arena, b->scenario, s, b->fabric);
+    play_state p = { .result = result };
+    p.collectives = collectives_create(
+        b->arena, s, n,
+        &(collectives_options){
+            .terms = &b->scenario->network.collectives,
+            .ring_efficiency = &b->scenario->cluster.node.scale_up.ring_efficiency,
+            .grain = request->grain,
+            .forced_algorithm = forced,
+            .done = on_done,
+            .owner = &p,
+        });
+    if (b->options.poll) sim_set_poll(s, b->options.poll, b->options.owner);
+    start(b, request, &p);
+    const sim_outcome outcome = sim_run(s, SIM_TIME_MAX);
+    result->cancelled = outcome == SIM_STOPPED && p.ended < p.groups;
+    if (!result->cancelled) {
+        SIM_ASSERT(outcome != SIM_LIVELOCK && p.ended == p.groups);
+        const network_counters moved = network_counters_of(n);
+        SIM_ASSERT(moved.bytes_sent == moved.bytes_received);
+        network_verify(n);
+        const unsigned __int128 wire = collectives_counters_of(p.collectives).network_bytes;
+        result->wire_bytes = (uint64_t)((wire + b->facts.ranks - 1) / b->facts.ranks);
+        result->events = sim_counters_of(s).handled;
+        result->digest = sim_digest(s);
+        look_at_links(b, n, result);
+    }
+    sim_destroy(s);
+    arena_release(b->arena, mark);
+}
+
+// ---- bandwidths
+
+double collective_bench_bus_factor(collective_kind kind, uint32_t ranks)
+{
+    const double others = (ranks - 1.0) / ranks;
+    switch (kind) {
+    case COLLECTIVE_ALL_REDUCE: return 2.0 * others;
+    case COLLECTIVE_REDUCE_SCATTER:
+    case COLLECTIVE_ALL_GATHER:
+    case COLLECTIVE_ALL_TO_ALL: return others;
+    case COLLECTIVE_SEND_RECV:
+    case COLLECTIVE_BROADCAST: return 1.0;
+    case COLLECTIVE_KINDS: break;
+    }
+    SIM_ASSERT(false);
+    return 0.0;
+}
+
+double collective_bench_bus_Bps(collective_kind kind, uint32_t ranks, uint64_t bytes, sim_time time_ps)
+{
+    SIM_ASSERT(time_ps > 0);
+    return collective_bench_bus_factor(kind, ranks) * (double)bytes / units_s_from_ps(time_ps);
+}
