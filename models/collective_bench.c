@@ -90,6 +90,24 @@ static uint32_t nics_of_node(collective_bench *b, uint32_t node)
     return nics;
 }
 
+static uint32_t domain_of_node(const collective_bench *b, uint32_t node)
+{
+    return topology_domain_of(b->fabric, b->members[node * b->facts.gpus_per_node]);
+}
+
+// Nodes that share a domain follow one another.
+static void look_at_domains(collective_bench *b)
+{
+    collective_bench_facts *f = &b->facts;
+    f->domain_nodes = f->nodes;
+    for (uint32_t first = 0, n; first < f->nodes; first = n) {
+        for (n = first + 1; n < f->nodes && domain_of_node(b, n) == domain_of_node(b, first);)
+            n++;
+        if (n - first < f->domain_nodes) f->domain_nodes = n - first;
+    }
+    f->leaves_domain = domain_of_node(b, f->nodes - 1) != domain_of_node(b, 0);
+}
+
 static void gather_facts(collective_bench *b)
 {
     collective_bench_facts *f = &b->facts;
@@ -98,8 +116,7 @@ static void gather_facts(collective_bench *b)
         const uint32_t nics = nics_of_node(b, n);
         if (n == 0 || nics < f->nics_per_node) f->nics_per_node = nics;
     }
-    for (uint32_t r = 1; r < f->ranks; r++)
-        f->leaves_domain |= topology_domain_of(t, b->members[r]) != topology_domain_of(t, b->members[0]);
+    look_at_domains(b);
     b->slowest_mBps = UINT64_MAX;
     for (link_id l = 0; l < topology_link_count(t); l++) {
         const topology_link *link = topology_link_at(t, l);

@@ -22,7 +22,9 @@ typedef struct collective_bench_options {
 
 typedef struct collective_bench_facts {
     uint32_t nodes, gpus_per_node, ranks;
-    bool leaves_domain; // not all ranks share the links inside a node or a rack
+    // Nodes whose GPUs share their links: one, or the trays of a rack; the least over the racks.
+    uint32_t domain_nodes;
+    bool leaves_domain; // not all ranks are in one such domain
     // NICs that serve the ranks of a node, the least over the nodes, and what the slowest of them carries of payload per
     // direction when nothing is degraded. 0: some node has none.
     uint32_t nics_per_node;

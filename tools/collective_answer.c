@@ -49,10 +49,12 @@ static void print_nics(const collective_answer *a, FILE *out)
     const collective_bench_facts *f = collective_bench_facts_of(a->bench);
     const node_def *node = &a->scenario->cluster.node;
     const double nic_Bps = (double)f->nic_mBps / 1000.0;
-    if (!f->leaves_domain || f->nics_per_node == 0) return;
-    fprintf(out, "# NICs x rate: %u x %s = %s of payload per node and direction (%s, %.4g Gb/s each)%s\n",
-            f->nics_per_node, output_number(a->arena, UNIT_RATE, nic_Bps),
-            output_number(a->arena, UNIT_RATE, f->nics_per_node * nic_Bps),
+    const uint32_t nics = f->nics_per_node * f->domain_nodes;
+    if (!f->leaves_domain || nics == 0) return;
+    fprintf(out, "# NICs x rate: %u x %s = %s of payload per %s and direction (%s, %.4g Gb/s each)%s\n", nics,
+            output_number(a->arena, UNIT_RATE, nic_Bps), output_number(a->arena, UNIT_RATE, nics * nic_Bps),
+            f->domain_nodes > 1 ? arena_format(a->arena, "%u nodes that share NVLink", f->domain_nodes)
+                                : "node",
             output_printable(a->arena, node->nic.name), node->nic.rate_Bps * 8e-9,
             f->degraded ? "; some are degraded" : "");
     if (node->nic_pcie_rate_Bps < nic_Bps)
@@ -169,6 +171,7 @@ static void print_json_cluster(json_writer *j, const collective_answer *a)
     json_count(j, "nodes", f->nodes);
     json_count(j, "gpus_per_node", f->gpus_per_node);
     json_count(j, "ranks", f->ranks);
+    json_count(j, "domain_nodes", f->domain_nodes);
     json_count(j, "nics_per_node", f->nics_per_node);
     json_number(j, "nic_payload_Bps", (double)f->nic_mBps / 1000.0);
     json_bool(j, "nics_degraded", f->degraded);
