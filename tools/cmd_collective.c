@@ -94,10 +94,12 @@ static const struct collective_word *find_kind(const char *text, sim_error *erro
             return &words_of_kinds[i];
     }
     const sim_place place = sim_place_of_option("--collective", text);
-    if (strcmp(text, "reduce") == 0)
+    if (strcmp(text, "reduce") == 0) {
         sim_fail(error, SIM_EXIT_INPUT, &place, "reduce is not modelled in this version");
-    else
-        sim_fail(error, SIM_EXIT_INPUT, &place, "unknown collective \"%s\"", words_show(shown, text));
+        sim_hint(error, "all_reduce, or broadcast, which is the way back");
+        return NULL;
+    }
+    sim_fail(error, SIM_EXIT_INPUT, &place, "unknown collective \"%s\"", words_show(shown, text));
     words_hint(error, text, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "collectives");
     return NULL;
 }
@@ -162,8 +164,6 @@ static text_list sets_of(const collective_command_options *o, arena *a)
         *array_push(&sets, a) = o->scenario.sets.items[i];
     if (o->engine >= 0)
         *array_push(&sets, a) = arena_format(a, "network.engine=%s", network_engine_words[o->engine]);
-    if (o->queue_pairs)
-        *array_push(&sets, a) = arena_format(a, "cluster.fabric.queue_pairs=%s", o->queue_pairs);
     return sets;
 }
 
@@ -186,9 +186,12 @@ static bool load(const collective_command_options *o, uint32_t nodes, arena *a, 
                               sets.count, out, error);
 }
 
-static bool check_queue_pairs(const collective_command_options *o, const scenario *s, sim_error *error)
+static bool use_queue_pairs(const collective_command_options *o, uint32_t queue_pairs, scenario *s,
+                            sim_error *error)
 {
-    if (!o->queue_pairs || s->cluster.fabric.given) return true;
+    if (!o->queue_pairs) return true;
+    s->cluster.fabric.queue_pairs = queue_pairs;
+    if (s->cluster.fabric.given) return true;
     const sim_place place = sim_place_of_option("--queue-pairs", o->queue_pairs);
     return sim_fail(error, SIM_EXIT_INPUT, &place, "there is no network, so there are no queue pairs") ||
            sim_hint(error, "more --nodes");
@@ -279,6 +282,7 @@ static void play(collective_call *c)
         collective_answer_add(a, &c->sizes.items[c->done], &result);
         progress_clear(&c->shown);
         if (text) collective_answer_row(a, &a->rows.items[a->rows.count - 1], stdout);
+        fflush(stdout); // a row may have taken long, and a reader may follow
     }
     progress_clear(&c->shown);
     if (lines) collective_answer_foot(a, stdout);
@@ -305,8 +309,8 @@ static void describe(collective_call *c, arena *a, const scenario *s, const stru
     const collective_command_options *o = c->options;
     c->request = (collective_bench_request){
         .kind = word->kind,
-        .algorithm = o->algorithm >= 0 ? o->algorithm : scenario_forced_algorithm(s),
-        .protocol = o->protocol >= 0 ? o->protocol : scenario_forced_protocol(s),
+        .algorithm = o->algorithm,
+        .protocol = o->protocol,
         .grain = (collective_grain)(o->grain >= 0 ? o->grain : s->network.grain),
     };
     c->answer.arena = a;
@@ -319,11 +323,23 @@ static void describe(collective_call *c, arena *a, const scenario *s, const stru
     c->answer.verbose = o->verbose;
 }
 
+// What the scenario forces holds where it can be, as NCCL_ALGO does: other collectives take what they have.
+static void use_forced(collective_call *c, const scenario *s)
+{
+    const collective_command_options *o = c->options;
+    collective_bench_request algorithm = c->request, protocol = c->request;
+    algorithm.bytes = protocol.bytes = 1;
+    if (o->algorithm < 0) algorithm.algorithm = scenario_forced_algorithm(s);
+    if (o->protocol < 0) protocol.protocol = scenario_forced_protocol(s);
+    if (!collective_bench_refuse(c->bench, &algorithm).why) c->request.algorithm = algorithm.algorithm;
+    if (!collective_bench_refuse(c->bench, &protocol).why) c->request.protocol = protocol.protocol;
+}
+
 // Everything before the clock starts.
 static bool prepare(collective_call *c, arena *a, const text_list *words, sim_error *error)
 {
     const collective_command_options *o = c->options;
-    uint32_t nodes = 0, gpus = 0, queue_pairs;
+    uint32_t nodes = 0, gpus = 0, queue_pairs = 1;
     const struct collective_word *word = find_kind(o->collective, error);
     scenario *s = arena_new(a, scenario);
     c->answer.type = element_type_at(o->type);
@@ -333,8 +349,8 @@ static bool prepare(collective_call *c, arena *a, const text_list *words, sim_er
         !read_count("--queue-pairs", o->queue_pairs, 1024, &queue_pairs, error) ||
         !sweep_read(&o->sizes, c->answer.type, &c->answer.sweep, error))
         return false;
-    if (!load(o, nodes, a, s, error) || !check_queue_pairs(o, s, error) || !scenario_check(s, false, error) ||
-        !check_ranks(o, s, a, nodes, gpus, error))
+    if (!load(o, nodes, a, s, error) || !use_queue_pairs(o, queue_pairs, s, error) ||
+        !scenario_check(s, false, error) || !check_ranks(o, s, a, nodes, gpus, error))
         return false;
     describe(c, a, s, word);
     c->bench = collective_bench_create(a, s,
@@ -350,6 +366,7 @@ static bool prepare(collective_call *c, arena *a, const text_list *words, sim_er
         !sweep_list(a, &c->answer.sweep, c->answer.type, word->kind,
                     collective_bench_facts_of(c->bench)->ranks, &c->sizes, &c->answer.left_out, error))
         return false;
+    use_forced(c, s);
     list_assumptions(&c->answer);
     return check_requests(c, error);
 }
