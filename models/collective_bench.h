@@ -74,7 +74,7 @@ collective_bench_obstacle collective_bench_refuse(const collective_bench *b,
 void collective_bench_play(collective_bench *b, const collective_bench_request *request,
                            collective_bench_result *result);
 
-// nccl-tests' bandwidths [B/s] (its PERFORMANCE.md): the algorithm's is bytes over time; the bus's is that times
+// nccl-tests' bandwidths [B/s], as its manual defines them: the algorithm's is bytes over time; the bus's is that times
 //     all-reduce 2 (n - 1) / n; all-gather, reduce-scatter, all-to-all (n - 1) / n; the others 1       n [ranks]
 // which is what each rank's link carries if the bytes go the shortest way, so that it can be held against hardware.
 double collective_bench_bus_factor(collective_kind kind, uint32_t ranks);
