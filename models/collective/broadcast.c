@@ -5,8 +5,9 @@
 //     messages  T = (n + K - 2) (alpha + S / (R K B))      K pieces on each ring
 // T, alpha [s]   S [bytes]   n [ranks]   R [rings]   B [bytes/s]: what one ring gets of its slowest hop
 // Pieces are of 512 KiB, the chunk of NCCL's broadcasts (BROADCAST_CHUNKSTEPS: one of the eight steps of a buffer of
-// 4 MiB), but at most 64 on a ring, so that large buffers do not make plans without end. A rank sends a piece when the one
-// before it has arrived, where NCCL has up to eight on their way.
+// 4 MiB), but at most 64 on a ring, so that large buffers do not make plans without end; a cut has its own. A rank sends a piece
+// when the one before it has arrived, where NCCL has up to eight on their way.
+// The reduce goes the same way and ends at the root: from the one after it on, each adds its own and sends on.
 #include "models/collective/plan.h"
 #include "sim/check.h"
 
@@ -14,15 +15,15 @@ enum { PIECE_BYTES = 524288, PIECES_MAX = 64 };
 
 typedef struct broadcast_hop { // of one ring from one position to the next: a message per piece
     uint32_t edge, ring;
-    uint32_t place;  // of the sender, counted from the root
-    uint32_t before; // the hop of the same ring into the sender; not for the root
+    uint32_t place;  // of the sender, counted from the first to send
+    uint32_t before; // the hop of the same ring into the sender; not for the first
 } broadcast_hop;
 
 typedef struct broadcast_work {
     const ring_set *rings;
     plan *plan;
     uint32_t pieces;
-    uint32_t *positions; // ring x ranks + place from the root
+    uint32_t *positions; // ring x ranks + place from the first to send
     uint32_t *places;    // position x rings + ring
     uint32_t *edge_of;   // position x rings + ring
     uint32_t *hop_of;    // position x rings + ring
@@ -30,10 +31,18 @@ typedef struct broadcast_work {
     uint32_t hop_count;
 } broadcast_work;
 
-static uint32_t pieces_of(uint64_t bytes, uint32_t rings)
+// Without a cut, on each of the rings.
+static uint32_t usual_pieces(uint64_t bytes, uint32_t rings)
 {
     const uint64_t pieces = bytes / rings / PIECE_BYTES + (bytes / rings % PIECE_BYTES > 0);
     return pieces == 0 ? 1 : pieces < PIECES_MAX ? (uint32_t)pieces : PIECES_MAX;
+}
+
+static uint32_t pieces_of(const plan_request *r)
+{
+    const uint32_t rings = r->rings->count;
+    if (r->cut.chunk_bytes == 0 && r->cut.slices <= 1) return usual_pieces(r->bytes, rings);
+    return plan_pieces(&r->cut, r->bytes / rings + (r->bytes % rings > 0));
 }
 
 static void find_places(arena *a, broadcast_work *w)
@@ -45,11 +54,12 @@ static void find_places(arena *a, broadcast_work *w)
     w->hop_of = arena_array(a, uint32_t, (size_t)n * count);
     for (uint32_t r = 0; r < count; r++) {
         const uint32_t *order = &w->rings->orders[(size_t)r * n];
-        uint32_t root = 0;
-        while (order[root] != 0)
-            root++;
+        uint32_t first = 0;
+        while (order[first] != 0)
+            first++;
+        if (w->plan->kind == COLLECTIVE_REDUCE) first++;
         for (uint32_t i = 0; i < n; i++) {
-            const uint32_t position = order[(root + i) % n];
+            const uint32_t position = order[(first + i) % n];
             w->positions[(size_t)r * n + i] = position;
             w->places[(size_t)position * count + r] = i;
         }
@@ -120,6 +130,7 @@ static void fill_messages(arena *a, broadcast_work *w)
                                                 .after_received = hop->place > 0 ? latest[hop->before] - 1
                                                                                  : PLAN_NONE,
                                                 .ring = (uint16_t)hop->ring,
+                                                .reduces = p->kind == COLLECTIVE_REDUCE,
                                                 .bytes = plan_chunk_bytes(p->bytes, p->chunks, chunk) };
             now[h] = (int32_t)++made;
         }
@@ -130,24 +141,26 @@ static void fill_messages(arena *a, broadcast_work *w)
     SIM_ASSERT(made == p->message_count);
 }
 
-uint64_t plan_broadcast_messages(const ring_set *rings, uint64_t bytes)
+uint64_t plan_broadcast_messages(const plan_request *r)
 {
-    return (uint64_t)(rings->ranks - 1) * rings->count * pieces_of(bytes, rings->count);
+    return (uint64_t)(r->rings->ranks - 1) * r->rings->count * pieces_of(r);
 }
 
-void plan_broadcast(arena *a, const ring_set *rings, uint64_t bytes, collective_grain grain, plan *out)
+void plan_broadcast(arena *a, const plan_request *r, plan *out)
 {
-    const uint32_t n = rings->ranks, pieces = pieces_of(bytes, rings->count);
+    const ring_set *rings = r->rings;
+    const uint32_t n = rings->ranks, pieces = pieces_of(r);
+    SIM_ASSERT(r->kind == COLLECTIVE_BROADCAST || r->kind == COLLECTIVE_REDUCE);
     SIM_ASSERT(n > 0 && rings->count > 0 && rings->count <= UINT16_MAX);
-    SIM_ASSERT((uint64_t)n * rings->count <= UINT32_MAX && bytes <= UINT64_MAX / 2);
-    *out = (plan){ .kind = COLLECTIVE_BROADCAST, .ranks = n, .rings = rings->count, .bytes = bytes };
-    out->chunks = pieces * out->rings;
+    SIM_ASSERT((uint64_t)n * rings->count <= UINT32_MAX && r->bytes <= UINT64_MAX / 2);
+    *out = (plan){ .kind = r->kind, .ranks = n, .rings = rings->count, .bytes = r->bytes };
+    out->chunks = plan_chunks(out->rings, pieces);
     if (n == 1) return;
-    out->steps = grain == GRAIN_STREAMS ? n - 1 : n - 1 + pieces - 1;
+    out->steps = r->grain == GRAIN_STREAMS ? n - 1 : n - 1 + pieces - 1;
     out->edges = arena_array(a, plan_edge, (size_t)(n - 1) * out->rings);
-    if (grain == GRAIN_MESSAGES) {
-        SIM_ASSERT(plan_broadcast_messages(rings, bytes) <= INT32_MAX);
-        out->message_count = (uint32_t)plan_broadcast_messages(rings, bytes);
+    if (r->grain == GRAIN_MESSAGES) {
+        SIM_ASSERT(plan_broadcast_messages(r) <= INT32_MAX);
+        out->message_count = (uint32_t)plan_broadcast_messages(r);
         out->messages = arena_array(a, plan_message, out->message_count);
     }
     arena_mark_t mark = arena_mark(a);
@@ -156,7 +169,7 @@ void plan_broadcast(arena *a, const ring_set *rings, uint64_t bytes, collective_
     find_places(a, &w);
     for (uint32_t from = 0; from < n; from++)
         add_sender(&w, from);
-    if (grain == GRAIN_MESSAGES) fill_messages(a, &w);
+    if (r->grain == GRAIN_MESSAGES) fill_messages(a, &w);
     arena_release(a, mark);
 }
 
@@ -167,6 +180,6 @@ double broadcast_time_s(uint32_t ranks, uint32_t rings, double bytes, collective
     if (ranks == 1) return 0;
     const double wire_s = bytes / (rings * rate_Bps);
     if (grain == GRAIN_STREAMS) return (ranks - 1.0) * alpha_s + wire_s;
-    const double pieces = pieces_of((uint64_t)bytes, rings);
+    const double pieces = usual_pieces((uint64_t)bytes, rings);
     return (ranks + pieces - 2.0) * (alpha_s + wire_s / pieces);
 }

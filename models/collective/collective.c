@@ -278,7 +278,9 @@ uint64_t collective_message_count(const collectives *c, const collective_request
     SIM_ASSERT(request->group < c->groups.count);
     if (c->options.grain == GRAIN_STREAMS) return 0;
     return plan_message_count(
-        request->kind, plan_cache_rings(c->plans, c->groups.items[request->group].rings), request->bytes);
+        &(plan_request){ .kind = request->kind,
+                         .rings = plan_cache_rings(c->plans, c->groups.items[request->group].rings),
+                         .bytes = request->bytes });
 }
 
 collectives_counters collectives_counters_of(const collectives *c)

@@ -8,10 +8,19 @@
 //                   together: its share of an all-gather or a reduce-scatter is its R chunks, one from each ring. An edge
 //                   carries, of each ring that uses it, all n chunks but one (all-reduce: twice, each time without one).
 //     broadcast     K R pieces; piece k R + r goes round ring r behind piece (k - 1) R + r. An edge carries all K of each of
-//                   its rings.
+//                   its rings. A reduce takes the same way back.
+//     trees         K pieces of each lane, which lie together: a lane is one of two trees over nodes, for each NIC of a node.
+//     NVLS, SHARP   likewise; lanes are the heads (NVLS-tree: times its two trees), and the NICs of a node.
 //     all-to-all    n parts of each rank's buffer, part p for position p; an edge carries the part for its receiver.
 //     send-recv     one chunk, one edge: S.
-//     NVLS          n shares, streams only: an edge carries S and the sender's share, which is what the sender's link carries.
+// PAT, halving and doubling, and hierarchical plans have a chunk, or K pieces of it, for each position's share. The files say
+// more. A cut puts more pieces in place of one: see plan_cut.
+//
+// Switches that sum. Positions n .. n + switches - 1 are the NVSwitches of the nodes: to them go and from them come the
+// messages of NVLS, so that each GPU's link carries what it really does. All messages of one step on edges of one operation
+// are one act of a switch (or of a network's switches): it begins when all that they wait for is there, adds up, for each
+// chunk, what the ranks among the senders carry, and gives the sum to all receivers. SHARP's are the edges from a node's NIC to
+// the next node's, in a circle: each NIC sends its share once and receives it once, and where switches are apart, so do they.
 #pragma once
 #include "sim/arena.h"
 #include <stdbool.h>
@@ -45,7 +54,7 @@ typedef enum collective_algorithm {
     ALGORITHM_HIERARCHICAL,   // rings inside nodes, rings over nodes
     ALGORITHMS
 } collective_algorithm;
-// "ring", "nvls", "send-recv", "pairwise"; ends with NULL.
+// "ring", "nvls", "send-recv", "pairwise", "tree", "nvls-tree", "collnet-direct", ...; ends with NULL.
 extern const char *const collective_algorithm_words[];
 
 typedef enum collective_grain { GRAIN_STREAMS, GRAIN_MESSAGES } collective_grain;
@@ -53,10 +62,32 @@ extern const char *const collective_grain_words[]; // "streams", "messages"; end
 
 enum { PLAN_NONE = -1, PLAN_CHECK_RANKS_MAX = 64 };
 
-typedef struct ring_set { // rings over the positions of a group (ring_order.h says which)
+typedef struct ring_set { // rings over the positions of a group (ring_order.h says which), and its nodes
     uint32_t ranks, count;
     const uint32_t *orders; // count x ranks: ring by ring, the positions in the order in which it visits them
+    // Rings go node by node. node_starts: nodes + 1 places in a ring at which nodes begin; no nodes: all are on one.
+    uint32_t nodes;
+    const uint32_t *node_starts;
+    // As orders, but each node from the member at the ring's NIC on, also where the ring comes by another; NULL: as orders.
+    const uint32_t *chains;
 } ring_set;
+
+// Finer pieces, as a library moves them through its buffers. Without a cut ({0}) each chunk goes as a whole.
+typedef struct plan_cut {
+    uint64_t chunk_bytes; // a lane's buffer goes in as many loops, or pieces, as this needs; 0: in one
+    uint32_t slices;      // of each chunk, one behind the other; 0: one
+} plan_cut;
+
+typedef struct plan_request {
+    collective_kind kind;
+    collective_algorithm algorithm;
+    const ring_set *rings;
+    uint64_t bytes; // all-gather: gathered; reduce-scatter: before scattering; else the buffer of one rank
+    collective_grain grain;
+    plan_cut cut;
+    const uint64_t *
+        parts; // ALL_TO_ALL_UNEQUAL: sender x ranks + receiver; kept, not copied. bytes is the largest sum of a row
+} plan_request;
 
 typedef struct plan_message {
     uint32_t from, to; // positions in the group
@@ -64,9 +95,10 @@ typedef struct plan_message {
     uint32_t step;     // from 0
     uint32_t chunk;    // which part of the buffer
     // Messages of earlier steps. The sender's one before this on the same ring, or PLAN_NONE: on each ring a rank sends one
-    // message after another.
+    // message after another (chains_by_edge: to each of its receivers).
     int32_t after_own;
-    int32_t after_received; // the message the sender must have received, or PLAN_NONE
+    int32_t
+        after_received; // the message the sender must have received, or PLAN_NONE; others: plan_more_waits()
     uint16_t ring;
     bool reduces; // the receiver adds it to its own
     uint64_t bytes;
@@ -74,50 +106,85 @@ typedef struct plan_message {
 
 typedef struct plan_edge { // all that one position sends to another
     uint32_t from, to;
-    uint32_t rings; // that use this pair
-    uint64_t bytes; // in the messages grain the sum of its messages
+    uint32_t rings;     // that use this pair
+    uint32_t operation; // of switches that sum, from 1; 0: plain messages
+    uint64_t bytes;     // in the messages grain the sum of its messages
 } plan_edge;
+
+typedef struct plan_wait { // a further message that its sender must have received
+    uint32_t message, received;
+} plan_wait;
 
 typedef struct plan {
     collective_kind kind;
     uint32_t ranks, rings, chunks;
+    uint32_t
+        share_chunks; // all-gather, reduce-scatter: of each position; position p has those from p share_chunks on
     uint32_t steps;   // that follow one another, each with its latency; of pieces in a pipeline: in its grain
     uint64_t bytes;   // the size column of nccl-tests: the whole buffer
-    plan_edge *edges; // in both grains: each pair once, by sender
+    plan_edge *edges; // in both grains: each pair (and operation) once, by sender
     uint32_t edge_count;
-    plan_message *messages; // GRAIN_MESSAGES, by step, then edge, then ring; NULL otherwise
+    // GRAIN_MESSAGES, by step, then edge, then ring; those of one step and operation stand together, where its first edge is.
+    plan_message *messages;
     uint32_t message_count;
+    plan_wait *more; // by message
+    uint32_t more_count;
+    uint32_t switches, operations;
+    bool chains_by_edge;
+    const uint64_t *parts; // of the request
 } plan;
 
-// ring.c. bytes: all-reduce the buffer of one rank; all-gather the gathered buffer; reduce-scatter the buffer before
-// scattering. One rank alone sends nothing. Of the rings nothing is kept.
-void plan_ring(arena *a, collective_kind kind, const ring_set *rings, uint64_t bytes, collective_grain grain,
-               plan *out);
-// How many messages that plan has in their grain, before it is built.
-uint64_t plan_ring_messages(collective_kind kind, const ring_set *rings);
-// send_recv.c. One message from position 0 to position 1.
-void plan_send_recv(arena *a, uint64_t bytes, collective_grain grain, plan *out);
-// broadcast.c. The buffer of position 0 to all others.
-void plan_broadcast(arena *a, const ring_set *rings, uint64_t bytes, collective_grain grain, plan *out);
-uint64_t plan_broadcast_messages(const ring_set *rings, uint64_t bytes);
-// all_to_all.c. bytes: the buffer of one rank, with a part for each rank, the first ones a byte larger.
-void plan_all_to_all(arena *a, uint32_t ranks, uint64_t bytes, collective_grain grain, plan *out);
-uint64_t plan_all_to_all_messages(uint32_t ranks);
-// nvls.c. An all-reduce in the NVSwitch, in the grain of streams.
-void plan_nvls(arena *a, uint32_t ranks, uint64_t bytes, plan *out);
-// Whichever kind and algorithm are.
-void plan_build(arena *a, collective_kind kind, collective_algorithm algorithm, const ring_set *rings,
-                uint64_t bytes, collective_grain grain, plan *out);
+// One algorithm per file. One rank alone sends nothing. Of the rings nothing is kept.
+void plan_ring(arena *a, const plan_request *r, plan *out); // all-reduce, barrier, reduce-scatter, all-gather
+void plan_send_recv(arena *a, const plan_request *r, plan *out); // one message from position 0 to position 1
+void plan_broadcast(arena *a, const plan_request *r, plan *out); // position 0 to all others; reduce: back
+// A part for each rank, the first ones a byte larger; or those of the request.
+void plan_all_to_all(arena *a, const plan_request *r, plan *out);
+void plan_nvls(arena *a, const plan_request *r, plan *out);      // all-reduce, barrier
+void plan_nvls_tree(arena *a, const plan_request *r, plan *out); // all-reduce, barrier
+void plan_tree(arena *a, const plan_request *r, plan *out);      // all-reduce, barrier, broadcast, reduce
+void plan_collnet(arena *a, const plan_request *r, plan *out);   // all-reduce, barrier
+void plan_pat(arena *a, const plan_request *r, plan *out);       // all-gather, reduce-scatter
+void plan_recursive(arena *a, const plan_request *r,
+                    plan *out); // all-reduce, barrier, reduce-scatter, all-gather
+void plan_hierarchical(arena *a, const plan_request *r, plan *out); // likewise
+// Whichever kind and algorithm are; plan_exists() is true.
+void plan_build(arena *a, const plan_request *r, plan *out);
+// Whether that algorithm has a plan for the kind over these nodes. What the hardware has is not known here.
+bool plan_exists(const plan_request *r);
 collective_algorithm plan_usual_algorithm(collective_kind kind); // the one that there always is
-uint64_t plan_message_count(collective_kind kind, const ring_set *rings, uint64_t bytes);
+// How many messages a plan has in their grain, before it is built (of the usual algorithms).
+uint64_t plan_message_count(const plan_request *r);
+uint64_t plan_ring_messages(const plan_request *r);
+uint64_t plan_broadcast_messages(const plan_request *r);
+uint64_t plan_all_to_all_messages(const plan_request *r);
 
+// An all-reduce, or what is one but for its size.
+static inline bool collective_sums_for_all(collective_kind kind)
+{
+    return kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_BARRIER;
+}
+// How many pieces a cut makes of so many bytes of one lane.
+uint32_t plan_pieces(const plan_cut *cut, uint64_t lane_bytes);
+uint32_t plan_chunks(uint32_t lanes, uint32_t pieces); // their product, which must be a number of chunks
+uint32_t plan_nodes(const ring_set *rings);
+uint32_t plan_node_start(const ring_set *rings,
+                         uint32_t node);      // a place in each ring; node = nodes: their end
+bool plan_nodes_alike(const ring_set *rings); // all have equally many members
+// The member at a place of the chain that begins at the ring's NIC.
+uint32_t plan_chain_at(const ring_set *rings, uint32_t ring, uint32_t node, uint32_t place);
+
+// The messages beside after_received that a message waits for: more[first] .. more[first + count - 1].
+uint32_t plan_more_waits(const plan *p, uint32_t message, uint32_t *first);
 // Even shares; the first ones get the remainder, a byte each. The shares of all chunks add up to bytes.
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk);
+uint64_t plan_range_bytes(uint64_t bytes, uint32_t chunks, uint32_t first,
+                          uint32_t count);  // of chunks side by side
 uint64_t plan_payload_bytes(const plan *p); // over all edges
 // Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, a chain of sends
-// per rank and ring, edges that add up, and every rank ends with what the kind promises, whatever the times of the messages
-// (plan.c says how): all-reduce, the whole sum; reduce-scatter, the sum of its share; all-gather, everyone's share;
-// send-recv, broadcast, the buffer of position 0; all-to-all, its part of everyone's buffer.
+// per rank and ring (or edge and ring), edges that add up, and every rank ends with what the kind promises, whatever the times
+// of the messages (plan_proof.c says how): all-reduce and barrier, the whole sum; reduce, position 0; reduce-scatter, the sum of
+// its share; all-gather, everyone's share; send-recv, broadcast, the buffer of position 0; all-to-all, its part of everyone's.
 bool plan_is_valid(arena *scratch, const plan *p);
 
 // R rings without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nRB)), others half of it.

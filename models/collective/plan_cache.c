@@ -44,8 +44,14 @@ static uint64_t rings_key(const ring_set *rings)
 
 static bool same_rings(const ring_set *a, const ring_set *b)
 {
-    return a->ranks == b->ranks && a->count == b->count &&
-           memcmp(a->orders, b->orders, (size_t)a->ranks * a->count * sizeof *a->orders) == 0;
+    if (a->ranks != b->ranks || a->count != b->count || a->nodes != b->nodes) return false;
+    const size_t size = (size_t)a->ranks * a->count * sizeof *a->orders;
+    if (memcmp(a->orders, b->orders, size) != 0) return false;
+    if (a->nodes > 0 &&
+        memcmp(a->node_starts, b->node_starts, ((size_t)a->nodes + 1) * sizeof *a->node_starts) != 0)
+        return false;
+    if (!a->chains != !b->chains) return false;
+    return !a->chains || memcmp(a->chains, b->chains, size) == 0;
 }
 
 uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
@@ -85,20 +91,28 @@ static uint32_t *build_transfers(arena *a, cached_plan *c)
     return transfer_of;
 }
 
-// The transfers that one waits for, each once, into out, which has room for two per message. They are few.
+static uint32_t add_predecessor(uint32_t *out, uint32_t count, uint32_t transfer)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (out[i] == transfer) return count;
+    out[count] = transfer;
+    return count + 1;
+}
+
+// The transfers that one waits for, each once, into out, which has room for all waits of its messages. They are few.
 static uint32_t find_predecessors(const cached_plan *c, const uint32_t *transfer_of, uint32_t transfer,
                                   uint32_t *out)
 {
+    const plan *p = &c->plan;
     uint32_t count = 0;
     for (uint32_t m = c->first_messages[transfer]; m < c->first_messages[transfer + 1]; m++) {
-        const int32_t before[] = { c->plan.messages[m].after_own, c->plan.messages[m].after_received };
-        for (size_t i = 0; i < ARRAY_COUNT(before); i++) {
-            if (before[i] == PLAN_NONE) continue;
-            uint32_t at = 0;
-            while (at < count && out[at] != transfer_of[before[i]])
-                at++;
-            if (at == count) out[count++] = transfer_of[before[i]];
-        }
+        const int32_t before[] = { p->messages[m].after_own, p->messages[m].after_received };
+        for (size_t i = 0; i < ARRAY_COUNT(before); i++)
+            if (before[i] != PLAN_NONE) count = add_predecessor(out, count, transfer_of[before[i]]);
+        uint32_t first;
+        const uint32_t more = p->more_count > 0 ? plan_more_waits(p, m, &first) : 0;
+        for (uint32_t i = 0; i < more; i++)
+            count = add_predecessor(out, count, transfer_of[p->more[first + i].received]);
     }
     SIM_ASSERT(count <= UINT8_MAX);
     return count;
@@ -108,13 +122,14 @@ static uint32_t find_predecessors(const cached_plan *c, const uint32_t *transfer
 static void build_followers(arena *a, cached_plan *c)
 {
     const uint32_t messages = c->plan.message_count;
+    const size_t waits = 2 * (size_t)messages + c->plan.more_count;
     c->first_messages = arena_array(a, uint32_t, (size_t)messages + 1); // as many as there may be at most
     c->waits = arena_array(a, uint8_t, messages);
     c->follower_starts = arena_array(a, uint32_t, (size_t)messages + 1);
-    c->followers = arena_array(a, uint32_t, 2 * (size_t)messages);
+    c->followers = arena_array(a, uint32_t, waits);
     arena_mark_t mark = arena_mark(a);
     const uint32_t *transfer_of = build_transfers(a, c);
-    uint32_t *before = arena_array(a, uint32_t, 2 * (size_t)messages), *next = before;
+    uint32_t *before = arena_array(a, uint32_t, waits), *next = before;
     for (uint32_t t = 0; t < c->transfer_count; t++) {
         c->waits[t] = (uint8_t)find_predecessors(c, transfer_of, t, next);
         for (uint32_t i = 0; i < c->waits[t]; i++)
@@ -152,7 +167,10 @@ uint32_t plan_cache_find(plan_cache *c, collective_kind kind, collective_algorit
     made->algorithm = algorithm;
     made->rings = rings;
     made->next = first;
-    plan_build(c->arena, kind, algorithm, set, bytes, c->grain, &made->plan);
+    plan_build(c->arena,
+               &(plan_request){
+                   .kind = kind, .algorithm = algorithm, .rings = set, .bytes = bytes, .grain = c->grain },
+               &made->plan);
     if (made->plan.message_count > 0) build_followers(c->arena, made);
     map_set(c->by_key, key, c->plans.count - 1);
     return c->plans.count - 1;

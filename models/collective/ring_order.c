@@ -24,7 +24,7 @@ typedef struct ring_builder {
     ring_node *nodes;
     uint32_t node_count;
     uint32_t rings;
-    uint32_t *orders;
+    uint32_t *orders, *chains;
 } ring_builder;
 
 // ---- members by node and NIC ----
@@ -235,18 +235,20 @@ static bool visits_zigzag(const ring_builder *b, const ring_node *node)
 static void fill_over_nodes(arena *a, ring_builder *b)
 {
     b->orders = arena_array(a, uint32_t, (size_t)b->rings * b->count);
-    uint32_t *next = b->orders;
+    b->chains = arena_array(a, uint32_t, (size_t)b->rings * b->count);
+    uint32_t *next = b->orders, *chain = b->chains;
     for (uint32_t v = 0; v < b->node_count; v++)
         b->nodes[v].zigzag = visits_zigzag(b, &b->nodes[v]);
     for (uint32_t r = 0; r < b->rings; r++)
         for (uint32_t v = 0; v < b->node_count; v++) {
             const ring_node *node = &b->nodes[v];
             const uint32_t n = node->count, start = first_of_ring(b, node, r);
-            for (uint32_t i = 0; i < n; i++) {
-                uint32_t step = v % 2 == 1 ? n - 1 - i : i;
-                uint32_t member = node->zigzag ? zigzag(start, step, n) : (start + step) % n;
-                *next++ = b->members[node->first + member].position;
+            for (uint32_t i = 0; i < n; i++, chain++) {
+                uint32_t member = node->zigzag ? zigzag(start, i, n) : (start + i) % n;
+                *chain = b->members[node->first + member].position;
             }
+            for (uint32_t i = 0; i < n; i++)
+                *next++ = v % 2 == 1 ? chain[-(ptrdiff_t)i - 1] : chain[(ptrdiff_t)i - n];
         }
 }
 
@@ -270,5 +272,13 @@ ring_set ring_order_make(arena *a, const topology *t, const vertex_id *members, 
         fill_one(a, &b);
     else
         fill_over_nodes(a, &b);
-    return (ring_set){ .ranks = count, .count = b.rings, .orders = b.orders };
+    uint32_t *starts = arena_array(a, uint32_t, (size_t)b.node_count + 1);
+    for (uint32_t v = 0; v < b.node_count; v++)
+        starts[v + 1] = starts[v] + b.nodes[v].count;
+    return (ring_set){ .ranks = count,
+                       .count = b.rings,
+                       .orders = b.orders,
+                       .nodes = b.node_count,
+                       .node_starts = starts,
+                       .chains = b.chains };
 }

@@ -16,14 +16,26 @@ static void every_small_one_is_valid_and_optimal(void **state)
         for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
             arena_mark_t mark = arena_mark(a);
             plan messages, streams;
-            plan_all_to_all(a, n, sizes[i], GRAIN_MESSAGES, &messages);
-            plan_all_to_all(a, n, sizes[i], GRAIN_STREAMS, &streams);
+            plan_all_to_all(a,
+                            &(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                             .rings = &(ring_set){ .ranks = n, .count = 1 },
+                                             .bytes = sizes[i],
+                                             .grain = GRAIN_MESSAGES },
+                            &messages);
+            plan_all_to_all(a,
+                            &(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                             .rings = &(ring_set){ .ranks = n, .count = 1 },
+                                             .bytes = sizes[i],
+                                             .grain = GRAIN_STREAMS },
+                            &streams);
             if (!plan_is_valid(a, &messages))
                 fail_msg("%" PRIu64 " bytes over %" PRIu32 " ranks", sizes[i], n);
             assert_int_equal(plan_payload_bytes(&messages), (n - 1) * sizes[i]);
             assert_int_equal(messages.message_count, n * (n - 1));
             assert_int_equal(
-                plan_message_count(COLLECTIVE_ALL_TO_ALL, &(ring_set){ .ranks = n, .count = 1 }, 7),
+                plan_message_count(&(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                                    .rings = &(ring_set){ .ranks = n, .count = 1 },
+                                                    .bytes = 7 }),
                 n * (n - 1));
             assert_int_equal(streams.steps, n - 1);
             assert_int_equal(streams.edge_count, n * (n - 1));
@@ -46,7 +58,12 @@ static void three_ranks_by_hand(void **state)
                  { 0, 2, 1, 1, 3, 0 },  { 1, 0, 1, 3, 4, 1 },  { 2, 1, 1, 5, 3, 2 } };
     arena *a = arena_create("test");
     plan p;
-    plan_all_to_all(a, 3, 10, GRAIN_MESSAGES, &p);
+    plan_all_to_all(a,
+                    &(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                     .rings = &(ring_set){ .ranks = 3, .count = 1 },
+                                     .bytes = 10,
+                                     .grain = GRAIN_MESSAGES },
+                    &p);
     assert_int_equal(p.message_count, ARRAY_COUNT(want));
     for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
         const plan_message *m = &p.messages[i];
@@ -68,10 +85,20 @@ static void a_part_for_another_is_found(void **state)
     (void)state;
     arena *a = arena_create("test");
     plan p;
-    plan_all_to_all(a, 4, 16, GRAIN_MESSAGES, &p); // equal parts, so that only their owner is wrong
+    plan_all_to_all(a,
+                    &(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                     .rings = &(ring_set){ .ranks = 4, .count = 1 },
+                                     .bytes = 16,
+                                     .grain = GRAIN_MESSAGES },
+                    &p); // equal parts, so that only their owner is wrong
     p.messages[5].chunk = p.messages[5].from;
     assert_false(plan_is_valid(a, &p));
-    plan_all_to_all(a, 4, 16, GRAIN_MESSAGES, &p);
+    plan_all_to_all(a,
+                    &(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                     .rings = &(ring_set){ .ranks = 4, .count = 1 },
+                                     .bytes = 16,
+                                     .grain = GRAIN_MESSAGES },
+                    &p);
     p.chunks = 8;
     p.bytes = 32;
     assert_false(plan_is_valid(a, &p));

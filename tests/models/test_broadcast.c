@@ -31,14 +31,25 @@ static void every_small_broadcast_is_valid_and_optimal(void **state)
                 arena_mark_t mark = arena_mark(a);
                 const ring_set rings = some_rings(a, n, count);
                 plan messages, streams;
-                plan_broadcast(a, &rings, sizes[i], GRAIN_MESSAGES, &messages);
-                plan_broadcast(a, &rings, sizes[i], GRAIN_STREAMS, &streams);
+                plan_broadcast(a,
+                               &(plan_request){ .kind = COLLECTIVE_BROADCAST,
+                                                .rings = &rings,
+                                                .bytes = sizes[i],
+                                                .grain = GRAIN_MESSAGES },
+                               &messages);
+                plan_broadcast(a,
+                               &(plan_request){ .kind = COLLECTIVE_BROADCAST,
+                                                .rings = &rings,
+                                                .bytes = sizes[i],
+                                                .grain = GRAIN_STREAMS },
+                               &streams);
                 if (!plan_is_valid(a, &messages))
                     fail_msg("%" PRIu64 " bytes over %" PRIu32 " ranks on %" PRIu32 " rings", sizes[i], n,
                              count);
                 assert_int_equal(plan_payload_bytes(&messages), (n - 1) * sizes[i]);
                 assert_int_equal(plan_payload_bytes(&streams), (n - 1) * sizes[i]);
-                assert_int_equal(plan_message_count(COLLECTIVE_BROADCAST, &rings, sizes[i]),
+                assert_int_equal(plan_message_count(&(plan_request){
+                                     .kind = COLLECTIVE_BROADCAST, .rings = &rings, .bytes = sizes[i] }),
                                  messages.message_count);
                 assert_int_equal(streams.steps, n - 1);
                 assert_null(streams.messages);
@@ -64,7 +75,12 @@ static void three_ranks_by_hand(void **state)
     static const uint32_t order[] = { 2, 0, 1 };
     arena *a = arena_create("test");
     plan p;
-    plan_broadcast(a, &(ring_set){ .ranks = 3, .count = 1, .orders = order }, 1048577, GRAIN_MESSAGES, &p);
+    plan_broadcast(a,
+                   &(plan_request){ .kind = COLLECTIVE_BROADCAST,
+                                    .rings = &(ring_set){ .ranks = 3, .count = 1, .orders = order },
+                                    .bytes = 1048577,
+                                    .grain = GRAIN_MESSAGES },
+                   &p);
     assert_int_equal(p.message_count, ARRAY_COUNT(want));
     assert_int_equal(p.steps, 4);
     for (size_t i = 0; i < ARRAY_COUNT(want); i++) {

@@ -13,7 +13,11 @@ static void every_rank_sends_a_buffer_and_a_share(void **state)
         const uint64_t sizes[] = { 0, 1, n, 12345 };
         for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
             plan p;
-            plan_nvls(a, n, sizes[i], &p);
+            plan_nvls(a,
+                      &(plan_request){ .kind = COLLECTIVE_ALL_REDUCE,
+                                       .rings = &(ring_set){ .ranks = n, .count = 1 },
+                                       .bytes = sizes[i] },
+                      &p);
             assert_int_equal(p.edge_count, n);
             assert_int_equal(p.steps, 1);
             assert_null(p.messages);

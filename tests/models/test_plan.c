@@ -34,7 +34,26 @@ static void words_name_every_kind(void **state)
     assert_string_equal(collective_kind_words[COLLECTIVE_SEND_RECV], "send-recv");
     assert_string_equal(collective_kind_words[COLLECTIVE_BROADCAST], "broadcast");
     assert_string_equal(collective_kind_words[COLLECTIVE_ALL_TO_ALL], "all-to-all");
+    assert_string_equal(collective_kind_words[COLLECTIVE_REDUCE], "reduce");
+    assert_string_equal(collective_kind_words[COLLECTIVE_BARRIER], "barrier");
+    assert_string_equal(collective_kind_words[COLLECTIVE_ALL_TO_ALL_UNEQUAL], "all-to-all-unequal");
     assert_null(collective_kind_words[COLLECTIVE_KINDS]);
+    static const char *const algorithms[ALGORITHMS] = {
+        [ALGORITHM_RING] = "ring",
+        [ALGORITHM_NVLS] = "nvls",
+        [ALGORITHM_SEND_RECV] = "send-recv",
+        [ALGORITHM_PAIRWISE] = "pairwise",
+        [ALGORITHM_TREE] = "tree",
+        [ALGORITHM_NVLS_TREE] = "nvls-tree",
+        [ALGORITHM_COLLNET_DIRECT] = "collnet-direct",
+        [ALGORITHM_COLLNET_CHAIN] = "collnet-chain",
+        [ALGORITHM_PAT] = "pat",
+        [ALGORITHM_RECURSIVE] = "recursive",
+        [ALGORITHM_HIERARCHICAL] = "hierarchical",
+    };
+    for (collective_algorithm i = 0; i < ALGORITHMS; i++)
+        assert_string_equal(collective_algorithm_words[i], algorithms[i]);
+    assert_null(collective_algorithm_words[ALGORITHMS]);
     assert_string_equal(collective_grain_words[GRAIN_STREAMS], "streams");
     assert_string_equal(collective_grain_words[GRAIN_MESSAGES], "messages");
     assert_null(collective_grain_words[2]);
@@ -211,8 +230,12 @@ static void check_spoilt(const struct spoilt_case *c, uint32_t rings)
 {
     arena *a = arena_create("test");
     plan p;
-    plan_ring(a, COLLECTIVE_ALL_REDUCE, &(ring_set){ .ranks = 5, .count = rings, .orders = ring_orders },
-              12340, GRAIN_MESSAGES, &p);
+    plan_ring(a,
+              &(plan_request){ .kind = COLLECTIVE_ALL_REDUCE,
+                               .rings = &(ring_set){ .ranks = 5, .count = rings, .orders = ring_orders },
+                               .bytes = 12340,
+                               .grain = GRAIN_MESSAGES },
+              &p);
     c->spoil(&p);
     assert_int_equal(plan_is_valid(a, &p), c->valid);
     arena_destroy(a);
@@ -235,12 +258,16 @@ static void two_rings_by_hand(void **state)
     (void)state;
     arena *a = arena_create("test");
     plan p;
-    plan_ring(a, COLLECTIVE_ALL_GATHER, &(ring_set){ .ranks = 5, .count = 2, .orders = ring_orders }, 31,
-              GRAIN_MESSAGES, &p);
+    plan_ring(a,
+              &(plan_request){ .kind = COLLECTIVE_ALL_GATHER,
+                               .rings = &(ring_set){ .ranks = 5, .count = 2, .orders = ring_orders },
+                               .bytes = 31,
+                               .grain = GRAIN_MESSAGES },
+              &p);
     // 16 and 15 bytes go round; a hop carries all of its ring but the share of its receiver
-    static const plan_edge edges[] = { { 0, 1, 2, 13 + 12 }, { 1, 2, 2, 13 + 12 }, { 2, 3, 1, 13 },
-                                       { 2, 4, 1, 12 },      { 3, 4, 1, 13 },      { 3, 0, 1, 12 },
-                                       { 4, 0, 1, 12 },      { 4, 3, 1, 12 } };
+    static const plan_edge edges[] = { { 0, 1, 2, 0, 13 + 12 }, { 1, 2, 2, 0, 13 + 12 }, { 2, 3, 1, 0, 13 },
+                                       { 2, 4, 1, 0, 12 },      { 3, 4, 1, 0, 13 },      { 3, 0, 1, 0, 12 },
+                                       { 4, 0, 1, 0, 12 },      { 4, 3, 1, 0, 12 } };
     assert_int_equal(p.edge_count, ARRAY_COUNT(edges));
     for (size_t e = 0; e < ARRAY_COUNT(edges); e++) {
         assert_int_equal(p.edges[e].from, edges[e].from);

@@ -33,14 +33,21 @@ static void every_small_ring_is_valid_and_optimal(void **state)
                 arena_mark_t mark = arena_mark(a);
                 const ring_set rings = one_ring(a, n);
                 plan messages, streams;
-                plan_ring(a, kinds[k], &rings, sizes[j], GRAIN_MESSAGES, &messages);
-                plan_ring(a, kinds[k], &rings, sizes[j], GRAIN_STREAMS, &streams);
+                plan_ring(a,
+                          &(plan_request){
+                              .kind = kinds[k], .rings = &rings, .bytes = sizes[j], .grain = GRAIN_MESSAGES },
+                          &messages);
+                plan_ring(a,
+                          &(plan_request){
+                              .kind = kinds[k], .rings = &rings, .bytes = sizes[j], .grain = GRAIN_STREAMS },
+                          &streams);
                 if (!plan_is_valid(a, &messages))
                     fail_msg("%s of %" PRIu64 " bytes over %" PRIu32 " ranks",
                              collective_kind_words[kinds[k]], sizes[j], n);
                 assert_int_equal(messages.steps, factor * (n - 1));
                 assert_int_equal(messages.message_count, factor * (n - 1) * n);
-                assert_int_equal(plan_ring_messages(kinds[k], &rings), messages.message_count);
+                assert_int_equal(plan_ring_messages(&(plan_request){ .kind = kinds[k], .rings = &rings }),
+                                 messages.message_count);
                 assert_int_equal(plan_payload_bytes(&messages), factor * (n - 1) * sizes[j]);
                 assert_null(streams.messages);
                 assert_int_equal(streams.steps, messages.steps);
@@ -78,7 +85,10 @@ static void three_ranks_by_hand(void **state)
     arena *a = arena_create("test");
     const ring_set rings = one_ring(a, 3);
     plan p;
-    plan_ring(a, COLLECTIVE_ALL_REDUCE, &rings, 10, GRAIN_MESSAGES, &p);
+    plan_ring(a,
+              &(plan_request){
+                  .kind = COLLECTIVE_ALL_REDUCE, .rings = &rings, .bytes = 10, .grain = GRAIN_MESSAGES },
+              &p);
     assert_int_equal(p.message_count, ARRAY_COUNT(want));
     for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
         const plan_message *m = &p.messages[i];

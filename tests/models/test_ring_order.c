@@ -76,8 +76,10 @@ static void check_plan(arena *a, const ring_set *s, collective_kind kind, uint64
     const uint64_t factor = kind == COLLECTIVE_ALL_REDUCE ? 2 : 1, n = s->ranks;
     arena_mark_t mark = arena_mark(a);
     plan messages, streams;
-    plan_ring(a, kind, s, bytes, GRAIN_MESSAGES, &messages);
-    plan_ring(a, kind, s, bytes, GRAIN_STREAMS, &streams);
+    plan_ring(a, &(plan_request){ .kind = kind, .rings = s, .bytes = bytes, .grain = GRAIN_MESSAGES },
+              &messages);
+    plan_ring(a, &(plan_request){ .kind = kind, .rings = s, .bytes = bytes, .grain = GRAIN_STREAMS },
+              &streams);
     if (!plan_is_valid(a, &messages))
         fail_msg("%s of %" PRIu64 " bytes over %" PRIu64 " ranks, %" PRIu32 " rings",
                  collective_kind_words[kind], bytes, n, s->count);
@@ -320,7 +322,10 @@ static void meshes_over_nodes_spread_their_rings(void **state)
         const uint32_t n = first_gpus(t, per_node, members);
         ring_set s = ring_order_make(a, t, members, n);
         plan p;
-        plan_ring(a, COLLECTIVE_ALL_REDUCE, &s, 70001, GRAIN_STREAMS, &p);
+        plan_ring(a,
+                  &(plan_request){
+                      .kind = COLLECTIVE_ALL_REDUCE, .rings = &s, .bytes = 70001, .grain = GRAIN_STREAMS },
+                  &p);
         for (uint32_t e = 0; e < p.edge_count; e++)
             assert_in_range(p.edges[e].rings, 1, per_node % 2 ? 2 : 1);
         arena_destroy(a);

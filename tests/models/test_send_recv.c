@@ -11,8 +11,12 @@ static void one_message_from_first_to_second(void **state)
     static const uint64_t sizes[] = { 0, 1, 9173641 };
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
         plan messages, streams;
-        plan_send_recv(a, sizes[i], GRAIN_MESSAGES, &messages);
-        plan_send_recv(a, sizes[i], GRAIN_STREAMS, &streams);
+        plan_send_recv(
+            a, &(plan_request){ .kind = COLLECTIVE_SEND_RECV, .bytes = sizes[i], .grain = GRAIN_MESSAGES },
+            &messages);
+        plan_send_recv(
+            a, &(plan_request){ .kind = COLLECTIVE_SEND_RECV, .bytes = sizes[i], .grain = GRAIN_STREAMS },
+            &streams);
         assert_true(plan_is_valid(a, &messages));
         assert_int_equal(messages.message_count, 1);
         assert_int_equal(messages.messages[0].bytes, sizes[i]);
@@ -31,7 +35,8 @@ static void the_wrong_way_round_is_found(void **state)
     (void)state;
     arena *a = arena_create("test");
     plan p;
-    plan_send_recv(a, 77, GRAIN_MESSAGES, &p);
+    plan_send_recv(a, &(plan_request){ .kind = COLLECTIVE_SEND_RECV, .bytes = 77, .grain = GRAIN_MESSAGES },
+                   &p);
     p.messages[0].from = p.edges[0].from = 1;
     p.messages[0].to = p.edges[0].to = 0;
     assert_false(plan_is_valid(a, &p));
