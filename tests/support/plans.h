@@ -92,3 +92,30 @@ static inline void plans_check(arena *a, const plan_request *request, plan *mess
         if (memcmp(&streams->edges[e], &messages->edges[e], sizeof *streams->edges) != 0)
             plans_fail(request, "the grains differ in an edge");
 }
+
+typedef struct plans_row { // a message as it should be; more: the one further that it waits for, or PLAN_NONE
+    uint32_t from, to, step, chunk;
+    bool reduces;
+    uint64_t bytes;
+    int32_t after_received, more;
+    uint32_t operation;
+} plans_row;
+
+static inline void plans_compare(const plan *p, const plans_row *rows, size_t count)
+{
+    assert_int_equal(p->message_count, count);
+    for (uint32_t m = 0; m < count; m++) {
+        const plan_message *got = &p->messages[m];
+        const plans_row *want = &rows[m];
+        uint32_t first;
+        const uint32_t more = plan_more_waits(p, m, &first);
+        if (got->from != want->from || got->to != want->to || got->step != want->step ||
+            got->chunk != want->chunk || got->reduces != want->reduces || got->bytes != want->bytes ||
+            got->after_received != want->after_received || more != (want->more != PLAN_NONE) ||
+            (more > 0 && p->more[first].received != (uint32_t)want->more) ||
+            p->edges[got->edge].operation != want->operation)
+            fail_msg("message %" PRIu32 ": %" PRIu32 " > %" PRIu32 ", step %" PRIu32 ", chunk %" PRIu32
+                     ", after %" PRId32 " and %" PRIu32 " more",
+                     m, got->from, got->to, got->step, got->chunk, got->after_received, more);
+    }
+}
