@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/lone.h"
+#include "tests/support/plans.h"
 
 #include "models/collective/plan.h"
 #include "sim/array.h"
@@ -105,6 +106,81 @@ static void a_part_for_another_is_found(void **state)
     arena_destroy(a);
 }
 
+// From 0: 5 to rank 1, 3 to rank 2; from 1: 8 to rank 2; from 2: 4 to rank 0. What ranks keep is not sent, nor what is empty.
+static const uint64_t unequal[] = { 7, 5, 3, 0, 0, 8, 4, 0, 6 };
+
+static void unequal_parts_by_hand(void **state)
+{
+    (void)state;
+    static const plans_row whole[] = { { 0, 1, 0, 1, false, 5, -1, -1, 0 },
+                                       { 1, 2, 0, 2, false, 8, -1, -1, 0 },
+                                       { 2, 0, 0, 0, false, 4, -1, -1, 0 },
+                                       { 0, 2, 1, 2, false, 3, -1, -1, 0 } };
+    // At most 4 bytes: every part in two pieces.
+    static const plans_row cut[] = {
+        { 0, 1, 0, 2, false, 3, -1, -1, 0 }, { 1, 2, 0, 4, false, 4, -1, -1, 0 },
+        { 2, 0, 0, 0, false, 2, -1, -1, 0 }, { 0, 1, 1, 3, false, 2, -1, -1, 0 },
+        { 1, 2, 1, 5, false, 4, -1, -1, 0 }, { 2, 0, 1, 1, false, 2, -1, -1, 0 },
+        { 0, 2, 2, 4, false, 2, -1, -1, 0 }, { 0, 2, 3, 5, false, 1, -1, -1, 0 }
+    };
+    arena *a = arena_create("test");
+    plan p, streams;
+    plan_request r = { .kind = COLLECTIVE_ALL_TO_ALL_UNEQUAL,
+                       .algorithm = ALGORITHM_PAIRWISE,
+                       .rings = &(ring_set){ .ranks = 3, .count = 1 },
+                       .bytes = 15,
+                       .parts = unequal };
+    plans_check(a, &r, &p, &streams);
+    plans_compare(&p, whole, ARRAY_COUNT(whole));
+    assert_int_equal(plan_message_count(&r), 4);
+    assert_int_equal(p.messages[3].after_own, 0);
+    assert_int_equal(streams.edge_count, 4);
+    p.messages[3].bytes++; // no longer what the matrix says, nor what the edge does
+    assert_false(plan_is_valid(a, &p));
+    r.cut = (plan_cut){ .chunk_bytes = 4 };
+    plans_check(a, &r, &p, &streams);
+    plans_compare(&p, cut, ARRAY_COUNT(cut));
+    assert_int_equal(p.messages[6].after_own, 3);
+    r.parts = (const uint64_t[9]){ [4] = 1000 }; // each keeps what it has
+    plans_check(a, &r, &p, &streams);
+    assert_int_equal(p.message_count, 0);
+    assert_int_equal(streams.steps, 0);
+    arena_destroy(a);
+}
+
+// Matrices that are drawn, with as many empty parts as full ones, and equal parts; whole and in pieces.
+static void drawn_parts_are_valid(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        arena *a = arena_create("test");
+        uint64_t random = seed, sent = 0;
+        const uint32_t n = 1 + test_random_below(&random, seed % 10 == 0 ? 64 : 9);
+        uint64_t *parts = arena_array(a, uint64_t, (size_t)n * n);
+        for (uint32_t i = 0; i < n * n; i++) {
+            parts[i] = test_random_below(&random, 2) * test_random_below(&random, 1000);
+            sent += i / n != i % n ? parts[i] : 0;
+        }
+        plan_request r = { .kind = COLLECTIVE_ALL_TO_ALL_UNEQUAL,
+                           .algorithm = ALGORITHM_PAIRWISE,
+                           .rings = &(ring_set){ .ranks = n, .count = 1 },
+                           .parts = parts };
+        if (seed % 2)
+            r.cut = (plan_cut){ .chunk_bytes = 1 + test_random_below(&random, 900),
+                                .slices = (uint32_t)(seed % 3) };
+        plan p, streams;
+        plans_check(a, &r, &p, &streams);
+        assert_int_equal(plan_payload_bytes(&p), sent);
+        assert_int_equal(plan_message_count(&r), p.message_count);
+        r.kind = COLLECTIVE_ALL_TO_ALL;
+        r.parts = NULL;
+        r.bytes = 12347;
+        plans_check(a, &r, &p, &streams);
+        assert_int_equal(plan_payload_bytes(&p), (n - 1) * r.bytes);
+        arena_destroy(a);
+    }
+}
+
 static void time_is_that_of_the_formula(void **state)
 {
     (void)state;
@@ -179,7 +255,7 @@ static void over_nodes_the_nics_are_the_limit(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(played) + 5];
+    struct CMUnitTest tests[ARRAY_COUNT(played) + 7];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(played); i++)
         tests[n++] = (struct CMUnitTest){ played[i].name, playing_takes_as_long_as_the_formula, NULL, NULL,
@@ -187,6 +263,8 @@ int main(void)
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_small_one_is_valid_and_optimal);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(three_ranks_by_hand);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_part_for_another_is_found);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(unequal_parts_by_hand);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(drawn_parts_are_valid);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(time_is_that_of_the_formula);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(over_nodes_the_nics_are_the_limit);
     SIM_ASSERT(n == ARRAY_COUNT(tests));

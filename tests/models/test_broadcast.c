@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/lone.h"
+#include "tests/support/plans.h"
 
 #include "models/collective/plan.h"
 #include "sim/array.h"
@@ -99,6 +100,28 @@ static void three_ranks_by_hand(void **state)
     arena_destroy(a);
 }
 
+// The ring 2 0 1 back to rank 0, in pieces of 5 and 4 bytes: 1 > 2 > 0.
+static void a_reduce_by_hand(void **state)
+{
+    (void)state;
+    static const plans_row want[] = { { 1, 2, 0, 0, true, 5, -1, -1, 0 },
+                                      { 1, 2, 1, 1, true, 4, -1, -1, 0 },
+                                      { 2, 0, 1, 0, true, 5, 0, -1, 0 },
+                                      { 2, 0, 2, 1, true, 4, 1, -1, 0 } };
+    static const uint32_t order[] = { 2, 0, 1 };
+    arena *a = arena_create("test");
+    plan p, streams;
+    const plan_request r = { .kind = COLLECTIVE_REDUCE,
+                             .rings = &(ring_set){ .ranks = 3, .count = 1, .orders = order },
+                             .bytes = 9,
+                             .cut = { .chunk_bytes = 5 } };
+    plans_check(a, &r, &p, &streams);
+    plans_compare(&p, want, ARRAY_COUNT(want));
+    p.messages[3].reduces = false; // the root would lose its own
+    assert_false(plan_is_valid(a, &p));
+    arena_destroy(a);
+}
+
 static void times_are_those_of_the_formulas(void **state)
 {
     (void)state;
@@ -147,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_small_broadcast_is_valid_and_optimal),
                                         cmocka_unit_test(three_ranks_by_hand),
+                                        cmocka_unit_test(a_reduce_by_hand),
                                         cmocka_unit_test(times_are_those_of_the_formulas),
                                         cmocka_unit_test(playing_takes_as_long_as_the_formula) };
     return cmocka_run_group_tests_name("broadcast", tests, NULL, NULL);

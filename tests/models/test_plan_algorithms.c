@@ -215,15 +215,50 @@ static void larger_groups_that_are_drawn(void **state)
     }
 }
 
+// 16 nodes of 8 GPUs and 8 NICs, 8 GiB in chunks of 2 MiB in two slices: what is played message by message at most. Every one
+// of R lanes has an R-th of it, 4096 / R chunks, and all lanes together 8192 slices. Each goes over 127 edges up and 127 down; by
+// NVLS over 2 x 9 links in each node, and up and down between 16; by SHARP up and down between each head and 7 others, and
+// from each head to the next.
+static void the_largest_in_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        collective_algorithm algorithm;
+        uint32_t messages;
+    } want[] = { { ALGORITHM_RING, 2 * 127 * 8192 },
+                 { ALGORITHM_TREE, 2 * 127 * 8192 },
+                 { ALGORITHM_NVLS_TREE, (16 * 18 + 30) * 8192 },
+                 { ALGORITHM_COLLNET_DIRECT, (2 * 112 + 16) * 8192 } };
+    static const uint32_t sizes[] = { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 };
+    assert_true(sizeof(plan_message) <= 40);
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        arena *a = arena_create("test");
+        const ring_set g = plans_group(a, sizes, ARRAY_COUNT(sizes), 8, 0);
+        plan p;
+        plan_build(a,
+                   &(plan_request){ .kind = COLLECTIVE_ALL_REDUCE,
+                                    .algorithm = want[i].algorithm,
+                                    .rings = &g,
+                                    .bytes = UINT64_C(8) << 30,
+                                    .grain = GRAIN_MESSAGES,
+                                    .cut = { .chunk_bytes = 2 << 20, .slices = 2 } },
+                   &p);
+        assert_int_equal(p.message_count, want[i].messages);
+        assert_true(arena_high_water_bytes(a) < 320000000);
+        arena_destroy(a);
+    }
+}
+
 int main(void)
 {
     static const uint32_t ranks[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
     static const char *const names[] = { "1 rank",  "2 ranks", "3 ranks", "4 ranks", "5 ranks",
                                          "6 ranks", "7 ranks", "8 ranks", "9 ranks" };
-    struct CMUnitTest tests[ARRAY_COUNT(ranks) + 1];
+    struct CMUnitTest tests[ARRAY_COUNT(ranks) + 2];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(ranks); i++)
         tests[n++] = (struct CMUnitTest){ names[i], every_small_group, NULL, NULL, (void *)&ranks[i] };
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(larger_groups_that_are_drawn);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_largest_in_messages);
     return cmocka_run_group_tests_name("plan_algorithms", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tests/support/near.h"
+#include "tests/support/plans.h"
 
 #include "models/collective/plan.h"
 #include "sim/array.h"
@@ -105,6 +105,35 @@ static void three_ranks_by_hand(void **state)
     arena_destroy(a);
 }
 
+// Two ranks, 15 bytes, at most 4 at a time in two slices: two loops; rank 0's share are chunks 0 to 3, two of each loop. A slice
+// waits for its sender's slice before it, and for the same slice of the step before, but not in a loop's first step.
+static void loops_and_slices_by_hand(void **state)
+{
+    (void)state;
+    static const plans_row want[] = {
+        { 0, 1, 0, 4, true, 2, -1, -1, 0 },  { 1, 0, 0, 0, true, 2, -1, -1, 0 },
+        { 0, 1, 1, 5, true, 2, -1, -1, 0 },  { 1, 0, 1, 1, true, 2, -1, -1, 0 },
+        { 0, 1, 2, 0, false, 2, 1, -1, 0 },  { 1, 0, 2, 4, false, 2, 0, -1, 0 },
+        { 0, 1, 3, 1, false, 2, 3, -1, 0 },  { 1, 0, 3, 5, false, 2, 2, -1, 0 },
+        { 0, 1, 4, 6, true, 2, -1, -1, 0 },  { 1, 0, 4, 2, true, 2, -1, -1, 0 },
+        { 0, 1, 5, 7, true, 1, -1, -1, 0 },  { 1, 0, 5, 3, true, 2, -1, -1, 0 },
+        { 0, 1, 6, 2, false, 2, 9, -1, 0 },  { 1, 0, 6, 6, false, 2, 8, -1, 0 },
+        { 0, 1, 7, 3, false, 2, 11, -1, 0 }, { 1, 0, 7, 7, false, 1, 10, -1, 0 },
+    };
+    arena *a = arena_create("test");
+    const ring_set rings = one_ring(a, 2);
+    plan p, streams;
+    const plan_request r = {
+        .kind = COLLECTIVE_ALL_REDUCE, .rings = &rings, .bytes = 15, .cut = { .chunk_bytes = 4, .slices = 2 }
+    };
+    plans_check(a, &r, &p, &streams);
+    plans_compare(&p, want, ARRAY_COUNT(want));
+    for (int32_t m = 0; m < (int32_t)ARRAY_COUNT(want); m++)
+        assert_int_equal(p.messages[m].after_own, m < 2 ? PLAN_NONE : m - 2);
+    assert_int_equal(streams.steps, 2);
+    arena_destroy(a);
+}
+
 struct time_case {
     const char *name;
     collective_kind kind;
@@ -132,13 +161,14 @@ static void ring_matches_hand_computation(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(times) + 2];
+    struct CMUnitTest tests[ARRAY_COUNT(times) + 3];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(times); i++)
         tests[n++] = (struct CMUnitTest){ times[i].name, ring_matches_hand_computation, NULL, NULL,
                                           (void *)&times[i] };
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_small_ring_is_valid_and_optimal);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(three_ranks_by_hand);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(loops_and_slices_by_hand);
     SIM_ASSERT(n == ARRAY_COUNT(tests));
     return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
 }

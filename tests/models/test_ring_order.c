@@ -70,6 +70,33 @@ static void check_rings(const ring_set *s, uint32_t ranks)
     }
 }
 
+// Rings pass one node after another, and those members are the node's chain; where nodes are alike, chains of one ring begin at
+// members of NICs of one number.
+static void check_nodes(const topology *t, const vertex_id *members, const ring_set *s, bool alike)
+{
+    assert_int_equal(s->node_starts[0], 0);
+    assert_int_equal(s->node_starts[s->nodes], s->ranks);
+    for (uint32_t r = 0; r < s->count; r++)
+        for (uint32_t v = 0; v < s->nodes; v++) {
+            const uint32_t head = plan_chain_at(s, r, v, 0),
+                           count = plan_node_start(s, v + 1) - plan_node_start(s, v);
+            uint64_t in_ring = 0, in_chain = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                const uint32_t member = plan_chain_at(s, r, v, i);
+                assert_int_equal(topology_domain_of(t, members[member]),
+                                 topology_domain_of(t, members[head]));
+                in_chain |= UINT64_C(1) << member;
+                in_ring |= UINT64_C(1) << s->orders[r * s->ranks + plan_node_start(s, v) + i];
+            }
+            assert_true(in_ring == in_chain);
+            if (!alike || s->nodes == 1) continue;
+            const uint32_t first = plan_chain_at(s, r, 0, 0), other = v == 0 ? 1 : 0;
+            const vertex_id nic = link_at(t, members[head], members[plan_chain_at(s, r, other, 0)], 0)->to;
+            const vertex_id first_nic = link_at(t, members[first], members[plan_chain_at(s, r, 1, 0)], 0)->to;
+            assert_int_equal(topology_vertex_at(t, nic)->number, topology_vertex_at(t, first_nic)->number);
+        }
+}
+
 // The plan is proved, moves as many bytes as any algorithm must, and both grains have the same edges.
 static void check_plan(arena *a, const ring_set *s, collective_kind kind, uint64_t bytes)
 {
@@ -230,6 +257,8 @@ static void every_nic_is_used_and_rails_are_kept(void **state)
                     ring_set s = ring_order_make(a, t, members, n);
                     assert_int_equal(s.count, (per_node - 1) / per_nic + 1);
                     check_rings(&s, n);
+                    assert_int_equal(s.nodes, nodes);
+                    check_nodes(t, members, &s, true);
                     bool last;
                     assert_true(check_nics(t, members, &s, &last));
                     assert_int_equal(last, nodes % 2 == 0 || s.count == 1);
@@ -306,6 +335,7 @@ static void order_is_as_by_hand(void **state)
     for (uint32_t i = 0; i < c->rings * c->count; i++)
         assert_int_equal(s.orders[i], c->want[i]);
     check_rings(&s, c->count);
+    check_nodes(t, members, &s, false);
     check_plans(a, &s);
     arena_destroy(a);
 }
