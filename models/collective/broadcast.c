@@ -5,8 +5,8 @@
 //     messages  T = (n + K - 2) (alpha + S / (R K B))      K pieces on each ring
 // T, alpha [s]   S [bytes]   n [ranks]   R [rings]   B [bytes/s]: what one ring gets of its slowest hop
 // Pieces are of 512 KiB, the chunk of NCCL's broadcasts (BROADCAST_CHUNKSTEPS: one of the eight steps of a buffer of
-// 4 MiB), but at most 64 on a ring, so that large buffers do not make plans without end; a cut has its own. A rank sends a piece
-// when the one before it has arrived, where NCCL has up to eight on their way.
+// 4 MiB), but at most 64 on a ring, so that large buffers do not make plans without end; a cut has its own. A rank sends a
+// piece when the one before it has arrived, where NCCL has up to eight on their way.
 // The reduce goes the same way and ends at the root: from the one after it on, each adds its own and sends on.
 #include "models/collective/plan.h"
 #include "sim/check.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rings inside nodes and rings over them, of N nodes with g ranks each: a reduce-scatter inside each node, after which the rank
 // at place j holds the node's sum of shares (0, j) .. (N - 1, j); an all-reduce over nodes among those at place j; and an
-// all-gather inside each node. A reduce-scatter has only what sums, an all-gather only what copies. So of the buffer only a g-th
-// part crosses each NIC.
+// all-gather inside each node. A reduce-scatter has only what sums, an all-gather only what copies. So of the buffer only a
+// g-th part crosses each NIC.
 //     bytes   (n - 1) S over all edges, all-reduce twice that; of it between nodes (N - 1) S, twice that
 //     rounds  (g - 1) + (N - 1), all-reduce twice that     S [bytes]   n = g N [ranks]
 // Pieces of the shares follow one another: inside a node the next one while the one before is between nodes. A place is one in

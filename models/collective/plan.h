@@ -183,8 +183,9 @@ uint64_t plan_range_bytes(uint64_t bytes, uint32_t chunks, uint32_t first,
 uint64_t plan_payload_bytes(const plan *p); // over all edges
 // Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, a chain of sends
 // per rank and ring (or edge and ring), edges that add up, and every rank ends with what the kind promises, whatever the times
-// of the messages (plan_proof.c says how): all-reduce and barrier, the whole sum; reduce, position 0; reduce-scatter, the sum of
-// its share; all-gather, everyone's share; send-recv, broadcast, the buffer of position 0; all-to-all, its part of everyone's.
+// of the messages (plan_proof.c says how): all-reduce and barrier, the whole sum; reduce, that at position 0;
+// reduce-scatter, the sum of its share; all-gather, everyone's share; send-recv, broadcast, the buffer of position 0;
+// all-to-all, its part of everyone's buffer.
 bool plan_is_valid(arena *scratch, const plan *p);
 
 // R rings without contention (source and range in ring.c): all-reduce T = 2 (n-1) (alpha + S/(nRB)), others half of it.

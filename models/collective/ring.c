@@ -6,8 +6,8 @@
 // Patarasuk, Yuan: "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009.
 // Several rings do this side by side, each with its own chunks. Cut, a ring goes round once per loop, and each chunk of a loop
 // is slices that follow one another: with L loops of Z slices, rank p's share of ring r are chunks (p R + r) L Z and the
-// L Z - 1 after it. Slice z of loop l is sent in step (l j + s) Z + z, s of j steps, after the sender's slice before it and, but
-// for s = 0, after the same slice of the step before has come.
+// L Z - 1 after it. Slice z of loop l is sent in step (l j + s) Z + z, for s of j steps: after the sender's slice before it,
+// and, but for s = 0, after the same slice of the step before has come.
 #include "models/collective/plan.h"
 #include "sim/check.h"
 

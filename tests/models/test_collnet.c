@@ -40,6 +40,71 @@ static void chain_by_hand(void **state)
     check_rows(ALGORITHM_COLLNET_CHAIN, (const uint32_t[]){ 3, 1 }, (plan_cut){ 0 }, want, ARRAY_COUNT(want));
 }
 
+typedef struct spoilt_case {
+    const char *name;
+    void (*spoil)(plan *p);
+} spoilt_case;
+
+static void not_all_in_the_sum(plan *p)
+{
+    p->messages[1].after_received = PLAN_NONE; // rank 1's part may come too late
+}
+static void no_operation(plan *p)
+{
+    p->edges[p->messages[1].edge].operation = 0; // 2 gets what 0's node has, not the sum
+}
+static void operation_out_of_range(plan *p)
+{
+    p->edges[p->messages[1].edge].operation = 2;
+}
+static void two_operations(plan *p)
+{
+    p->operations = 2;
+    p->edges[p->messages[1].edge].operation = 2;
+}
+static void a_part_that_may_come_last(plan *p)
+{
+    p->messages[6].reduces = true; // the sum, with rank 1's own, is added to rank 1's own
+}
+static void no_switch_there(plan *p)
+{
+    p->messages[1].to = p->edges[p->messages[1].edge].to = 3;
+}
+static void a_switch_without_a_task(plan *p)
+{
+    p->switches = 1; // which sends what nobody brought
+    p->messages[7].from = p->edges[p->messages[7].edge].from = 3;
+    p->messages[6].from = 3;
+}
+static const spoilt_case spoilt[] = {
+    { "not all in the sum", not_all_in_the_sum },
+    { "no operation", no_operation },
+    { "operation out of range", operation_out_of_range },
+    { "two operations", two_operations },
+    { "a part that may come last", a_part_that_may_come_last },
+    { "no switch there", no_switch_there },
+    { "a switch without a task", a_switch_without_a_task },
+};
+
+static void the_proof_finds_the_mistake(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(spoilt); i++) {
+        arena *a = arena_create("test");
+        const ring_set g = plans_group(a, (const uint32_t[]){ 2, 1 }, 2, 1, 0);
+        plan p, streams;
+        const plan_request r = { .kind = COLLECTIVE_ALL_REDUCE,
+                                 .algorithm = ALGORITHM_COLLNET_DIRECT,
+                                 .rings = &g,
+                                 .bytes = 10,
+                                 .cut = { .chunk_bytes = 5 } };
+        plans_check(a, &r, &p, &streams);
+        spoilt[i].spoil(&p);
+        if (plan_is_valid(a, &p)) fail_msg("%s", spoilt[i].name);
+        arena_destroy(a);
+    }
+}
+
 // Over nodes each NIC of R sends an R-th of the buffer once, and receives it once; a ring of n ranks has it send nearly twice
 // as much. 3 nodes of 4 ranks, 2 NICs.
 static void each_nic_carries_its_part_once(void **state)
@@ -70,6 +135,7 @@ static void each_nic_carries_its_part_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(direct_by_hand), cmocka_unit_test(chain_by_hand),
+                                        cmocka_unit_test(the_proof_finds_the_mistake),
                                         cmocka_unit_test(each_nic_carries_its_part_once) };
     return cmocka_run_group_tests_name("collnet", tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static uint32_t largest_node(const ring_set *g)
     return largest;
 }
 
-// n - 1 buffers are the least that is moved; twice that where all end with a sum, for messages that are not summed on their way.
+// n - 1 buffers are the least that is moved; twice that where all end with a sum, unless switches add up what is on its way.
 static uint64_t want_bytes(const plan_request *r, collective_grain grain)
 {
     const uint64_t n = r->rings->ranks, nodes = r->rings->nodes, bytes = r->bytes;
@@ -216,9 +216,9 @@ static void larger_groups_that_are_drawn(void **state)
 }
 
 // 16 nodes of 8 GPUs and 8 NICs, 8 GiB in chunks of 2 MiB in two slices: what is played message by message at most. Every one
-// of R lanes has an R-th of it, 4096 / R chunks, and all lanes together 8192 slices. Each goes over 127 edges up and 127 down; by
-// NVLS over 2 x 9 links in each node, and up and down between 16; by SHARP up and down between each head and 7 others, and
-// from each head to the next.
+// of R lanes has an R-th of it, 4096 / R chunks, and all lanes together 8192 slices. Each goes over 127 edges up and 127
+// down; by NVLS over 2 x 9 links in each node, and up and down between 16; by SHARP up and down between each head and 7
+// others, and from each head to the next.
 static void the_largest_in_messages(void **state)
 {
     (void)state;

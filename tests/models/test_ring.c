@@ -105,8 +105,8 @@ static void three_ranks_by_hand(void **state)
     arena_destroy(a);
 }
 
-// Two ranks, 15 bytes, at most 4 at a time in two slices: two loops; rank 0's share are chunks 0 to 3, two of each loop. A slice
-// waits for its sender's slice before it, and for the same slice of the step before, but not in a loop's first step.
+// Two ranks, 15 bytes, at most 4 at a time in two slices: two loops; rank 0's share are chunks 0 to 3, two of each loop. A
+// slice waits for its sender's slice before it, and for the same slice of the step before, but not in a loop's first step.
 static void loops_and_slices_by_hand(void **state)
 {
     (void)state;
