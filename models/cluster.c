@@ -114,6 +114,9 @@ static const bind_row fabric_binds[] = {
         BIND_ABOVE(0), BIND_AT_MOST(60),
         BIND_NOTE("until the lost end of a message is sent again; InfiniBand and RoCE: 4.096 us x 2^n, of "
                   "which NCCL takes n = 20")),
+    BIND_BOOL(fabric_def, sharp, "sharp", BIND_DEFAULT(0, "false"),
+              BIND_NOTE("its switches sum what NICs send (SHARP): CollNet can be chosen, as where the "
+                        "library's plugin is installed and enabled")),
     BIND_END,
 };
 

@@ -62,6 +62,7 @@ typedef struct fabric_def {
     int recovery;          // loss_recovery; where the transport is not TCP
     uint64_t window_bytes; // 0: none
     sim_time timeout_ps;
+    bool sharp; // its switches sum
 } fabric_def;
 
 typedef struct node_entry { // a row of cluster.nodes, where that is a list

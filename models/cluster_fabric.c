@@ -112,7 +112,6 @@ static node_wiring wiring_of(const fabric_maker *m, const node_def *node)
         .scale_up = wiring_kind(node->scale_up.kind),
         .scale_up_rate_mBps = units_mBps_from_Bps(node->scale_up.rate_Bps * node->scale_up.payload_ratio),
         .scale_up_delay_ps = scale_up_link_delay_ps(&node->scale_up),
-        .nvls_rate_mBps = units_mBps_from_Bps(node->scale_up.nvls_rate_Bps),
         .nic_pcie_rate_mBps = units_mBps_from_Bps(node->nic_pcie_rate_Bps),
         .nic_of_gpu = first,
         .nics_of_gpu = count,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/collective_bench.h"
 #include "models/collective/collective.h"
+#include "models/collective/ring_order.h"
+#include "models/collective/tuner.h"
 #include "models/world.h"
 #include "sim/words.h"
 #include <math.h>
@@ -18,14 +20,17 @@ struct collective_bench {
     collective_bench_facts facts;
     topology *fabric;
     vertex_id *members; // by rank
+    const collective_hardware *hardware;
+    ring_set rings;           // of all ranks
+    collective_layout layout; // likewise
     uint64_t slowest_mBps;
-    sim_time longest_delay_ps; // of one link
 };
 
 typedef struct play_state { // of one play
     collectives *collectives;
     collective_bench_result *result;
     uint32_t groups, ended;
+    group_id last; // to end
 } play_state;
 
 // ---- what there is
@@ -121,8 +126,10 @@ static void gather_facts(collective_bench *b)
     for (link_id l = 0; l < topology_link_count(t); l++) {
         const topology_link *link = topology_link_at(t, l);
         if (link->rate_mBps < b->slowest_mBps) b->slowest_mBps = link->rate_mBps;
-        if (link->delay_ps > b->longest_delay_ps) b->longest_delay_ps = link->delay_ps;
     }
+    b->hardware = scenario_hardware(b->arena, b->scenario);
+    b->rings = ring_order_make(b->arena, t, b->members, f->ranks);
+    b->layout = group_layout(t, b->hardware, &b->rings, b->members, LAYOUT_AS_IT_IS);
 }
 
 collective_bench *collective_bench_create(arena *a, const scenario *s,
@@ -149,23 +156,24 @@ const topology *collective_bench_fabric(const collective_bench *b)
 
 // ---- what can be asked
 
-// Of all algorithms and protocols no rank passes on more than twice the buffer, in all-to-all its own; LL doubles it. Were all
-// of it to cross the slowest link alone, one after another, and each rank's part to wait for the longest path:
+static collective_choice choose(const collective_bench *b, const collective_bench_request *r)
+{
+    return tuner_choose(&b->scenario->network.collectives, &b->layout, r->kind, r->bytes, r->algorithm,
+                        r->protocol);
+}
+
+// As long as alone, and were all that it moves to cross the slowest link one after another: no rank passes on more than twice
+// the buffer, in all-to-all its own; LL doubles it.
 static double longest_s(const collective_bench *b, const collective_bench_request *r)
 {
-    const collective_terms *terms = &b->scenario->network.collectives;
-    const double ranks = b->facts.ranks;
-    sim_time hop_ps = TOPOLOGY_PATH_MAX * b->longest_delay_ps, base_ps = terms->send_recv_base_ps;
-    double least_ratio = 1.0;
-    for (int p = 0; p < PROTOCOLS; p++) {
-        for (int class = 0; class < LINK_CLASSES; class ++)
-            if (terms->ring[p].hop_ps[class] > hop_ps) hop_ps = terms->ring[p].hop_ps[class];
-        if (terms->ring[p].base_ps > base_ps) base_ps = terms->ring[p].base_ps;
-        least_ratio = fmin(least_ratio, terms->ring[p].payload_ratio);
-    }
-    if (terms->nvls.base_ps > base_ps) base_ps = terms->nvls.base_ps;
-    return units_s_from_ps(base_ps) + 2.0 * ranks * units_s_from_ps(hop_ps) +
-           2.0 * ranks * (double)r->bytes / least_ratio / ((double)b->slowest_mBps / 1000.0);
+    const collective_library *library = &b->scenario->network.collectives;
+    const collective_choice choice = choose(b, r);
+    const collective_pace pace = pace_of(library, &b->layout, r->kind, choice.algorithm, choice.protocol,
+                                         r->bytes);
+    if (pace.latency_ps >= PACE_LONGEST_PS || pace.stream_ps >= PACE_LONGEST_PS) return INFINITY;
+    return units_s_from_ps(pace_time_ps(&pace)) + 2.0 * b->facts.ranks * (double)r->bytes *
+                                                      library->kernels.cuts[choice.protocol].wire_ratio /
+                                                      ((double)b->slowest_mBps / 1000.0);
 }
 
 #define OBSTACLE(about_, valid_, ...)                                                                        \
@@ -174,37 +182,51 @@ static double longest_s(const collective_bench *b, const collective_bench_reques
         .about = OBSTACLE_##about_, .valid = (valid_), .why = arena_format(b->arena, __VA_ARGS__)            \
     }
 
-static collective_bench_obstacle nvls_obstacle(const collective_bench *b, const collective_bench_request *r)
+static bool has_algorithm(const collective_bench *b, collective_kind kind, collective_algorithm algorithm)
 {
-    if (r->kind != COLLECTIVE_ALL_REDUCE)
-        return OBSTACLE(ALGORITHM, "ring", "NVLS is modelled for all-reduce, not for %s",
-                        collective_kind_words[r->kind]);
-    if (b->facts.leaves_domain)
-        return OBSTACLE(ALGORITHM, "ring", "NVLS sums inside one NVSwitch, and the ranks are on several");
-    for (uint32_t i = 0; i < b->facts.ranks; i++)
-        if (topology_nvls_rate_mBps(b->fabric, b->members[i]) == 0)
-            return OBSTACLE(ALGORITHM, "ring",
-                            "the links between the GPUs of node \"%s\" cannot sum, so there is no NVLS",
-                            b->scenario->cluster.node.name);
-    if (r->grain != GRAIN_STREAMS)
-        return OBSTACLE(GRAIN, "streams", "NVLS is not modelled message by message");
-    if (r->protocol != PROTOCOL_AUTO && r->protocol != PROTOCOL_SIMPLE)
-        return OBSTACLE(PROTOCOL, "simple", "NVLS has no protocol \"%s\"",
-                        collective_protocol_words[r->protocol]);
+    const plan_request request = { .kind = kind, .algorithm = algorithm, .rings = &b->rings };
+    return tuner_has(&b->scenario->network.collectives, &b->layout, kind, algorithm) && plan_exists(&request);
+}
+
+// "ring, tree or nvls".
+static const char *algorithms_of(const collective_bench *b, collective_kind kind)
+{
+    const char *text = NULL, *last = NULL;
+    for (int i = 0; i < ALGORITHMS; i++) {
+        if (!has_algorithm(b, kind, (collective_algorithm)i)) continue;
+        if (last) text = text ? arena_format(b->arena, "%s, %s", text, last) : last;
+        last = collective_algorithm_words[i];
+    }
+    return text ? arena_format(b->arena, "%s or %s", text, last) : last;
+}
+
+static collective_bench_obstacle algorithm_obstacle(const collective_bench *b,
+                                                    const collective_bench_request *r)
+{
+    const collective_algorithm algorithm = (collective_algorithm)r->algorithm;
+    const char *valid = algorithms_of(b, r->kind), *word = collective_algorithm_words[algorithm];
+    const char *lacks = tuner_lacks(&b->scenario->network.collectives, &b->layout, algorithm);
+    if (lacks) return OBSTACLE(ALGORITHM, valid, "%s", lacks);
+    if (!has_algorithm(b, r->kind, algorithm))
+        return OBSTACLE(ALGORITHM, valid, "%s has no algorithm \"%s\" here", collective_kind_words[r->kind],
+                        word);
+    if (r->grain == GRAIN_MESSAGES && algorithm != plan_usual_algorithm(r->kind))
+        return OBSTACLE(GRAIN, "streams", "%s is not modelled message by message", word);
     return (collective_bench_obstacle){ 0 };
 }
 
 static collective_bench_obstacle choice_obstacle(const collective_bench *b, const collective_bench_request *r)
 {
-    const bool pairs = r->kind == COLLECTIVE_SEND_RECV || r->kind == COLLECTIVE_ALL_TO_ALL;
-    const collective_algorithm usual = plan_usual_algorithm(r->kind);
-    if (pairs && r->protocol != PROTOCOL_AUTO)
-        return OBSTACLE(PROTOCOL, "auto", "%s takes its protocol by size and path, as NCCL does",
-                        collective_kind_words[r->kind]);
-    if (r->algorithm == ALGORITHM_AUTO || r->algorithm == (int)usual) return (collective_bench_obstacle){ 0 };
-    if (r->algorithm == ALGORITHM_NVLS && !pairs) return nvls_obstacle(b, r);
-    return OBSTACLE(ALGORITHM, collective_algorithm_words[usual], "%s has no algorithm \"%s\"",
-                    collective_kind_words[r->kind], collective_algorithm_words[r->algorithm]);
+    if (r->algorithm != ALGORITHM_AUTO) {
+        const collective_bench_obstacle obstacle = algorithm_obstacle(b, r);
+        if (obstacle.why) return obstacle;
+    }
+    if (r->protocol == PROTOCOL_AUTO || r->protocol == PROTOCOL_SIMPLE)
+        return (collective_bench_obstacle){ 0 };
+    const collective_choice choice = choose(b, r);
+    if (choice.protocol == (collective_protocol)r->protocol) return (collective_bench_obstacle){ 0 };
+    return OBSTACLE(PROTOCOL, "simple", "%s has no protocol \"%s\"",
+                    collective_algorithm_words[choice.algorithm], collective_protocol_words[r->protocol]);
 }
 
 // Rings over nodes have as many edges as ranks and NICs of a node at most; all-to-all has one from each rank to each.
@@ -249,9 +271,7 @@ static void on_done(void *owner, const collective_result *done)
     p->result->time_ps = done->end_ps;
     p->result->algorithm = done->algorithm;
     p->result->protocol = done->protocol;
-    p->result->channels = done->algorithm == ALGORITHM_RING
-                              ? collectives_ring_count(p->collectives, done->group)
-                              : 1;
+    p->last = done->group;
 }
 
 static void start(const collective_bench *b, const collective_bench_request *r, play_state *p)
@@ -264,6 +284,7 @@ static void start(const collective_bench *b, const collective_bench_request *r, 
         const group_def def = { .members = pairs ? pair : b->members,
                                 .count = pairs ? 2 : ranks,
                                 .multiplicity = 1,
+                                .communicator_ranks = ranks,
                                 .label = "bench" };
         collectives_add_group(p->collectives, &def);
     }
@@ -275,6 +296,14 @@ static void start(const collective_bench *b, const collective_bench_request *r, 
         for (uint32_t m = 0; m < (pairs ? 2 : ranks); m++)
             collective_arrive(p->collectives, opened, m);
     }
+}
+
+static uint32_t channels_of(const play_state *p, const collective_bench_request *r)
+{
+    const collective_request request = {
+        .kind = r->kind, .group = p->last, .bytes = r->bytes, .forced_protocol = r->protocol
+    };
+    return collective_pace_at(p->collectives, collective_shape(p->collectives, &request))->channels;
 }
 
 static void look_at_links(const collective_bench *b, const network *n, collective_bench_result *result)
@@ -297,23 +326,20 @@ void collective_bench_play(collective_bench *b, const collective_bench_request *
                            collective_bench_result *result)
 {
     const arena_mark_t mark = arena_mark(b->arena);
-    // The player has a choice between rings and NVLS only.
-    const int forced = request->algorithm <= ALGORITHM_NVLS ? request->algorithm : ALGORITHM_AUTO;
     *result = (collective_bench_result){ 0 };
     sim *s = sim_create(
         b->arena, &(sim_options){ .queue = b->options.queue, .reverse_phases = b->options.reverse_phases });
     network *n = world_build_network(b->arena, b->scenario, s, b->fabric);
     play_state p = { .result = result };
-    p.collectives = collectives_create(
-        b->arena, s, n,
-        &(collectives_options){
-            .terms = &b->scenario->network.collectives,
-            .ring_efficiency = &b->scenario->cluster.node.scale_up.ring_efficiency,
-            .grain = request->grain,
-            .forced_algorithm = forced,
-            .done = on_done,
-            .owner = &p,
-        });
+    p.collectives = collectives_create(b->arena, s, n,
+                                       &(collectives_options){
+                                           .library = &b->scenario->network.collectives,
+                                           .hardware = b->hardware,
+                                           .grain = request->grain,
+                                           .forced_algorithm = request->algorithm,
+                                           .done = on_done,
+                                           .owner = &p,
+                                       });
     if (b->options.poll) sim_set_poll(s, b->options.poll, b->options.owner);
     start(b, request, &p);
     const sim_outcome outcome = sim_run(s, SIM_TIME_MAX);
@@ -327,6 +353,7 @@ void collective_bench_play(collective_bench *b, const collective_bench_request *
         result->wire_bytes = (uint64_t)((wire + b->facts.ranks - 1) / b->facts.ranks);
         result->events = sim_counters_of(s).handled;
         result->digest = sim_digest(s);
+        result->channels = channels_of(&p, request);
         look_at_links(b, n, result);
     }
     sim_destroy(s);
@@ -339,11 +366,14 @@ double collective_bench_bus_factor(collective_kind kind, uint32_t ranks)
 {
     const double others = (ranks - 1.0) / ranks;
     switch (kind) {
-    case COLLECTIVE_ALL_REDUCE: return 2.0 * others;
+    case COLLECTIVE_ALL_REDUCE:
+    case COLLECTIVE_BARRIER: return 2.0 * others;
     case COLLECTIVE_REDUCE_SCATTER:
     case COLLECTIVE_ALL_GATHER:
-    case COLLECTIVE_ALL_TO_ALL: return others;
+    case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_ALL_TO_ALL_UNEQUAL: return others;
     case COLLECTIVE_SEND_RECV:
+    case COLLECTIVE_REDUCE:
     case COLLECTIVE_BROADCAST: return 1.0;
     case COLLECTIVE_KINDS: break;
     }

@@ -46,7 +46,7 @@ typedef struct collective_bench_result {
     // Of several pairs those of the last to end.
     collective_algorithm algorithm;
     collective_protocol protocol;
-    uint32_t channels; // paths side by side: rings
+    uint32_t channels; // of the library, side by side; of a send, to one peer
     uint64_t
         wire_bytes; // that a GPU sends, the protocol's flags included: the mean over the ranks, rounded up
     // How long the busiest link would be busy with the bytes that crossed it at its rate (degraded: what is left of it): no

@@ -10,7 +10,16 @@ static const char *const sharding_words[] = { "none", "zero-1", "zero-2", "zero-
 static const char *const recompute_words[] = { "none", "selective", "full", NULL };
 static const char *const optimizer_words[] = { "adam", "sgd", NULL };
 static const char *const protocol_words[] = { "auto", "ll", "ll128", "simple", NULL };
-static const char *const algorithm_words[] = { "auto", "ring", "nvls", NULL };
+// What may be forced; sends and all-to-all have one algorithm each.
+static const char *const algorithm_words[] = { "auto",          "ring",      "tree",
+                                               "nvls",          "nvls-tree", "collnet-direct",
+                                               "collnet-chain", "pat",       "recursive",
+                                               "hierarchical",  NULL };
+static const int algorithms[] = { ALGORITHM_AUTO,          ALGORITHM_RING,      ALGORITHM_TREE,
+                                  ALGORITHM_NVLS,          ALGORITHM_NVLS_TREE, ALGORITHM_COLLNET_DIRECT,
+                                  ALGORITHM_COLLNET_CHAIN, ALGORITHM_PAT,       ALGORITHM_RECURSIVE,
+                                  ALGORITHM_HIERARCHICAL };
+_Static_assert(ARRAY_COUNT(algorithms) + 1 == ARRAY_COUNT(algorithm_words), "one for each word");
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
 #define HAS(field_) BIND_SET_FLAG(plan_def, has.field_)
@@ -140,6 +149,18 @@ static const bind_row training_binds[] = {
     BIND_END,
 };
 
+static bool check_power(const void *field, const doc_node *node, sim_error *error)
+{
+    const uint32_t channels = *(const uint32_t *)field;
+    uint32_t power = 1;
+    if ((channels & (channels - 1)) == 0) return true;
+    while (power < channels)
+        power *= 2;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place, "%u channels of sends are no power of two",
+                    channels) ||
+           sim_hint(error, "%u or %u", power / 2, power);
+}
+
 static const bind_row network_binds[] = {
     BIND_ENUM(
         network_def, engine, "engine", network_engine_words, BIND_DEFAULT(ENGINE_FLUID, "fluid"),
@@ -156,17 +177,24 @@ static const bind_row network_binds[] = {
         BIND_NOTE("equal transfers that begin together alone are played to the exact end of the last, which "
                   "all share; when the others would have ended is not known; keeps ranks from being folded")),
     BIND_ENUM(network_def, grain, "grain", collective_grain_words, BIND_DEFAULT(GRAIN_STREAMS, "streams"),
-              BIND_NOTE("collectives played as one stream per ring edge, or message by message")),
+              BIND_NOTE("collectives played as streams, or message by message")),
     BIND_ENUM(network_def, protocol, "protocol", protocol_words, BIND_DEFAULT(0, "auto"),
               BIND_NOTE("NCCL_PROTO; auto takes the least predicted time")),
     BIND_ENUM(
         network_def, algorithm, "algorithm", algorithm_words, BIND_DEFAULT(0, "auto"),
-        BIND_NOTE(
-            "NCCL_ALGO; auto takes the least predicted time. nvls: all-reduces inside an NVSwitch that "
-            "can sum (scale_up.nvls_rate), others run on rings; not with grain: messages, where auto takes "
-            "rings")),
+        BIND_NOTE("NCCL_ALGO; auto takes the least predicted time. Where a collective or a group cannot run "
+                  "it, the library's choice stands")),
+    BIND_U32(network_def, min_ctas, "min_ctas", BIND_DEFAULT(0, "0: the library's choice"), BIND_AT_MOST(64),
+             BIND_NOTE("NCCL_MIN_CTAS and NCCL_MAX_CTAS: channels of rings, trees and NVLS")),
+    BIND_U32(network_def, send_channels, "send_channels", BIND_DEFAULT(0, "0: the library's choice"),
+             BIND_AT_MOST(64), .check = check_power,
+             BIND_NOTE("NCCL_MIN_P2P_NCHANNELS: of all sends together, a power of two")),
+    BIND_U32(network_def, peer_channels, "peer_channels", BIND_DEFAULT(0, "0: the library's choice"),
+             BIND_AT_MOST(64), .check = check_power,
+             BIND_NOTE("NCCL_NCHANNELS_PER_NET_PEER: to one peer in another node, a power of two")),
     BIND_PART(network_def, collectives, "collectives", "collectives", collective_library_binds,
-              .default_text = "nccl-2.30", BIND_NOTE("latency terms of the collective library")),
+              .default_text = "nccl-2.30",
+              BIND_NOTE("the collective library: what its tuner believes, how its kernels cut a buffer")),
     BIND_END,
 };
 
@@ -320,6 +348,7 @@ static bool load_whole(arena *a, const catalogue *parts, const scenario_source *
                        const char *const *sets, uint32_t set_count, scenario *out, sim_error *error)
 {
     return load(a, parts, source, sets, set_count, false, out, error) &&
+           scenario_complete_costs(out, error) &&
            cluster_complete(a, &out->cluster, cluster_is_list(&out->document), out->reader, error) &&
            (!out->has_model || llm_complete(&out->model, out->reader, error));
 }
@@ -380,7 +409,7 @@ int scenario_forced_protocol(const scenario *s)
 
 int scenario_forced_algorithm(const scenario *s)
 {
-    return s->network.algorithm - 1; // likewise
+    return algorithms[s->network.algorithm];
 }
 
 uint32_t scenario_gpus(const scenario *s)

@@ -4,7 +4,8 @@
 // Every key with unit and default stands in scenarios/README.md, which a test compares with the tables of scenario.c.
 #pragma once
 #include "models/cluster.h"
-#include "models/collective/choose.h"
+#include "models/collective/group_layout.h"
+#include "models/collective/library.h"
 #include "models/network/network.h"
 #include "models/part.h"
 #include "models/training/llm.h"
@@ -68,8 +69,9 @@ typedef struct network_def {
     bool bottleneck_count;
     int grain;     // collective_grain
     int protocol;  // 0: by predicted time; else 1 + collective_protocol
-    int algorithm; // 0: by predicted time; else 1 + collective_algorithm
-    collective_terms collectives;
+    int algorithm; // 0: by predicted time; else 1 + its place in a list (scenario_forced_algorithm())
+    uint32_t min_ctas, send_channels, peer_channels; // layout.h; 0: the library's choice
+    collective_library collectives;
 } network_def;
 
 typedef enum fold_kind { FOLD_NONE, FOLD_NODE, FOLD_EXACT } fold_kind;
@@ -114,8 +116,12 @@ void scenario_warnings(const scenario *s, arena *a, text_list *out);
 // The scenario with every default, --set, include and catalogue value written out: running it gives the same digest.
 // The text lives in the arena; NULL and error when memory or the temporary stream fails.
 const char *scenario_resolved(const scenario *s, arena *a, sim_error *error);
-int scenario_forced_protocol(const scenario *s);    // collective_protocol, or PROTOCOL_AUTO
-int scenario_forced_algorithm(const scenario *s);   // collective_algorithm, or ALGORITHM_AUTO
+int scenario_forced_protocol(const scenario *s);  // collective_protocol, or PROTOCOL_AUTO
+int scenario_forced_algorithm(const scenario *s); // collective_algorithm, or ALGORITHM_AUTO
+// What its nodes' hardware costs collectives (scenario_costs.c).
+bool scenario_complete_costs(scenario *s,
+                             sim_error *error); // once it is bound: classes that are not named, by rule
+const collective_hardware *scenario_hardware(arena *a, const scenario *s);
 uint32_t scenario_gpus(const scenario *s);          // of the cluster
 uint64_t scenario_micro_batches(const scenario *s); // per data-parallel rank and step
 parallel_sizes scenario_sizes(const scenario *s);

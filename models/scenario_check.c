@@ -2,6 +2,7 @@
 // Holds the parts of a scenario against each other: sizes that must multiply, divide or fit, and what this version does not
 // model. Whether the memory fits is a question with an answer, not a mistake: models/training/memory_need.h, asked by run.
 #include "models/scenario_check.h"
+#include "models/collective/tuner.h"
 #include "sim/check.h"
 #include <inttypes.h>
 #include <math.h>
@@ -110,26 +111,36 @@ static bool check_fold(const scenario *s, sim_error *error)
            sim_hint(error, "fold: node");
 }
 
-// Forced, it must be possible on all nodes.
-static bool check_nvls(const scenario *s, sim_error *error)
+// Forced, the hardware of all nodes must be able to; whether a group or a kind can is seen when it comes to it.
+static bool check_algorithm(const scenario *s, collective_algorithm algorithm, sim_error *error)
 {
     const network_def *n = &s->network;
-    if (n->grain == GRAIN_MESSAGES)
-        return REFUSE(n->algorithm, "NVLS is not modelled message by message") ||
+    const bool several = algorithm != ALGORITHM_NVLS;
+    if (n->grain == GRAIN_MESSAGES && algorithm != ALGORITHM_RING)
+        return REFUSE(n->algorithm, "%s is not modelled message by message",
+                      collective_algorithm_words[algorithm]) ||
                sim_hint(error, "grain: streams, or algorithm: ring");
+    if (algorithm != ALGORITHM_NVLS && algorithm != ALGORITHM_NVLS_TREE &&
+        algorithm != ALGORITHM_COLLNET_CHAIN && algorithm != ALGORITHM_COLLNET_DIRECT)
+        return true;
     if (n->protocol != 0 && scenario_forced_protocol(s) != PROTOCOL_SIMPLE)
-        return REFUSE(n->algorithm, "NVLS has no protocol \"%s\"",
+        return REFUSE(n->algorithm, "%s has no protocol \"%s\"", collective_algorithm_words[algorithm],
                       collective_protocol_words[scenario_forced_protocol(s)]) ||
                sim_hint(error, "protocol: simple, or algorithm: ring");
     for (uint32_t g = 0; g < s->cluster.group_count; g++) {
         const node_def *node = s->cluster.groups[g].node;
-        if (node->scale_up.nvls_rate_Bps > 0.0) continue;
-        return REFUSE(n->algorithm,
-                      "the links between the GPUs of node \"%s\" cannot sum (no scale_up.nvls_rate), so "
-                      "there is "
-                      "no NVLS",
-                      node->name) ||
-               sim_hint(error, "algorithm: ring");
+        const bool switched = node->scale_up.kind == SCALE_UP_NVSWITCH;
+        const collective_layout layout = { .nodes = several ? 2 : 1,
+                                           .ranks_per_node = 2,
+                                           .nvswitch = switched,
+                                           .nvls = switched,
+                                           .sharp = s->cluster.fabric.sharp && node->nics > 0,
+                                           .link = &node->scale_up.costs,
+                                           .nic = &node->nic.costs };
+        const char *lacks = node->gpus ? tuner_lacks(&n->collectives, &layout, algorithm) : NULL;
+        if (lacks)
+            return REFUSE(n->algorithm, "%s, which node \"%s\" has not", lacks, node->name) ||
+                   sim_hint(error, "algorithm: ring");
     }
     return true;
 }
@@ -167,7 +178,8 @@ static bool check_network(const scenario *s, sim_error *error)
         return REFUSE(n->bottleneck_count, "the ideal network has no bottlenecks to count") ||
                sim_hint(error, "engine: fluid");
     if (n->engine == ENGINE_IDEAL && !check_ideal(s, error)) return false;
-    if (scenario_forced_algorithm(s) == ALGORITHM_NVLS && !check_nvls(s, error)) return false;
+    const int forced = scenario_forced_algorithm(s);
+    if (forced != ALGORITHM_AUTO && !check_algorithm(s, (collective_algorithm)forced, error)) return false;
     if (s->run.trace == TRACE_PACKETS)
         return REFUSE(s->run.trace, "trace level \"packets\" needs the packet engine, which is not modelled "
                                     "in this version") ||

@@ -186,8 +186,8 @@ static void build_player(world *w, const step_listener *listener)
             .alone_tensor = w->alone_tensor,
             .restart_ps = restarts ? PROGRAM_RESTART_CALLS * roofline_launch_ps(w->gpu) : 0,
             .alone_sim = w->alone,
-            .terms = &s->network.collectives,
-            .ring_efficiency = &s->cluster.node.scale_up.ring_efficiency,
+            .library = &s->network.collectives,
+            .hardware = w->hardware,
             .grain = (collective_grain)s->network.grain,
             .forced_protocol = scenario_forced_protocol(s),
             .forced_algorithm = scenario_forced_algorithm(s),
@@ -227,6 +227,7 @@ static bool build(world *w, const world_options *options, sim_error *error)
     roofline_use_times(w->gpu, &s->training.kernel_times);
     w->sim = sim_create(w->arena, &clock);
     w->network = world_build_network(w->arena, s, w->sim, w->fabric);
+    w->hardware = scenario_hardware(w->arena, s);
     place_ranks(w);
     if (!build_work(w, options, error) || !world_check_clock(w, error)) return false;
     if (w->alone_tensor) w->alone = sim_create(w->arena, &clock);

@@ -20,6 +20,7 @@ typedef struct world {
     sim *sim, *alone; // alone: where collectives are tried (models/collective/collective_alone.c)
     topology *fabric;
     network *network;
+    const collective_hardware *hardware;
     roofline *gpu;
     gpu_health gpus; // by GPU of the cluster
     gpu_id *gpu_of_rank;

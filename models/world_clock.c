@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bound from above: all stages one after another, all collectives and messages one after another, each with the worst of
-// every term: the slowest protocol, the longest links, all of its bytes at the least share of a link that is left to it while
+// A bound from above: all stages one after another, all collectives and messages one after another, each as long as it takes
+// alone on the slowest of its groups' layouts, and all of its bytes at the least share of a link that is left to it while
 // all others talk too (world_shares.h). A step waits for each of them once in each stage at most, for it goes through the
 // operations of a stage in their order, on whichever lane. In floating point, because what the clock cannot hold overflows
 // integers too.
 #include "models/world_clock.h"
+#include "models/collective/pace.h"
+#include "models/collective/tuner.h"
 #include "models/network/routing.h"
 #include "models/world_shares.h"
 #include <math.h>
 
+enum { NORM_BYTES = 4 }; // one fp32 number, over the stages
+
 typedef struct worst { // of the library's terms and of the fabric's links
-    double base_s, hop_s, path_s, cap_Bps, payload_ratio, late;
+    double cap_Bps, wire_ratio, late;
     world_shares shares;
     double path_links;           // at most
     double messages, pair_bytes; // of two neighbour stages, one way: on their way at once, in a step
@@ -18,54 +22,54 @@ typedef struct worst { // of the library's terms and of the fabric's links
 
 static worst worst_of(const world *w)
 {
-    const collective_terms *terms = &w->scenario->network.collectives;
-    double link_s = 0.0;
-    worst x = { .base_s = units_s_from_ps(terms->send_recv_base_ps),
-                .cap_Bps = (double)topology_connection_cap_mBps(w->fabric, 1) / 1000.0,
-                .payload_ratio = 1.0,
+    const collective_library *library = &w->scenario->network.collectives;
+    worst x = { .cap_Bps = (double)topology_connection_cap_mBps(w->fabric, 1) / 1000.0,
+                .wire_ratio = 1.0,
                 .late = 1.0 + w->scenario->network.completion_window,
                 .shares = world_find_shares(w) };
-    for (int p = 0; p < PROTOCOLS; p++) {
-        x.base_s = fmax(x.base_s, units_s_from_ps(terms->ring[p].base_ps));
-        x.payload_ratio = fmin(x.payload_ratio, terms->ring[p].payload_ratio);
-        for (int class = 0; class < LINK_CLASSES; class ++)
-            x.hop_s = fmax(x.hop_s, units_s_from_ps(terms->ring[p].hop_ps[class]));
-    }
-    x.base_s = fmax(x.base_s, units_s_from_ps(terms->nvls.base_ps));
-    const bind_points *efficiency = &w->scenario->cluster.node.scale_up.ring_efficiency;
-    double least_share = 1.0;
-    for (uint32_t i = 0; i < efficiency->count; i++)
-        least_share = fmin(least_share, efficiency->y[i]);
-    x.payload_ratio *= least_share;
-    for (gpu_id g = 0; g < topology_gpu_count(w->fabric); g++) {
-        const uint64_t rate_mBps = topology_nvls_rate_mBps(w->fabric, topology_gpu_vertex(w->fabric, g));
-        if (rate_mBps > 0) x.cap_Bps = fmin(x.cap_Bps, (double)rate_mBps / 1000.0);
-    }
-    for (link_id l = 0; l < topology_link_count(w->fabric); l++)
-        link_s = fmax(link_s, units_s_from_ps(topology_link_at(w->fabric, l)->delay_ps));
+    for (int p = 0; p < PROTOCOLS; p++)
+        x.wire_ratio = fmax(x.wire_ratio, library->kernels.cuts[p].wire_ratio);
     x.path_links = route_longest(w->fabric);
-    x.path_s = x.path_links * link_s;
     // A stage is ahead of its neighbours by no more micro-batches than it is in the middle of.
     for (uint32_t stage = 0; stage < w->stages.stages; stage++)
         x.messages = fmax(x.messages, schedule_peak_in_flight(&w->schedule, stage));
     x.pair_bytes = (double)w->schedule.def.chunks * w->schedule.def.micro_batches *
-                   (double)w->programs[0].message_bytes * x.late / x.payload_ratio;
+                   (double)w->programs[0].message_bytes * x.late * x.wire_ratio;
     return x;
 }
 
-// Whatever shares a link with it has no more than it has, so that messages between stages delay it by as many bytes as it
-// moves for each that may be on its way, or by all of the step's on every link of its path.
-static double collective_s(const worst *x, uint32_t ranks, uint64_t bytes, const link_share *share)
+// The longest that a group of this kind takes alone.
+static double alone_s(const world *w, collective_kind kind, uint64_t bytes, const layout_list *layouts)
 {
-    const double steps = 2.0 * ranks, edge_bytes = 2.0 * (double)bytes * x->late / x->payload_ratio;
+    const collective_library *library = &w->scenario->network.collectives;
+    double longest_s = 0.0;
+    for (uint32_t i = 0; i < layouts->count; i++) {
+        const collective_layout *l = &layouts->items[i];
+        const collective_choice choice = tuner_choose(library, l, kind, bytes,
+                                                      scenario_forced_algorithm(w->scenario),
+                                                      scenario_forced_protocol(w->scenario));
+        const collective_pace pace = pace_of(library, l, kind, choice.algorithm, choice.protocol, bytes);
+        if (pace.latency_ps >= PACE_LONGEST_PS || pace.stream_ps >= PACE_LONGEST_PS) return INFINITY;
+        longest_s = fmax(longest_s, units_s_from_ps(pace_time_ps(&pace)));
+    }
+    return longest_s;
+}
+
+// Whatever shares a link with it has no more than it has, so that messages between stages delay it by as many bytes as it
+// moves for each that may be on its way, or by all of the step's on every link of its path. A ring puts two buffers on a
+// link; the edges of trees that leave by one NIC four times as much at most.
+static double collective_s(const world *w, const worst *x, collective_kind kind, uint64_t bytes,
+                           const link_share *share)
+{
+    const double edge_bytes = 8.0 * (double)bytes * x->late * x->wire_ratio;
     const double message_bytes = fmin(edge_bytes * x->messages, x->path_links * x->pair_bytes);
-    return x->base_s + steps * (x->hop_s + x->path_s) + edge_bytes / fmin(share->of_edge_Bps, x->cap_Bps) +
-           message_bytes / share->of_pair_Bps;
+    return x->late * alone_s(w, kind, bytes, share->layouts) +
+           edge_bytes / fmin(share->of_edge_Bps, x->cap_Bps) + message_bytes / share->of_pair_Bps;
 }
 
 static double tensor_calls_s(const world *w, const worst *x, const tensor_call *calls, uint32_t index)
 {
-    return collective_s(x, w->lanes.sizes.tensor, calls[index].bytes, &x->shares.tensor);
+    return collective_s(w, x, calls[index].kind, calls[index].bytes, &x->shares.tensor);
 }
 
 static double pass_s(const world *w, const worst *x, const chunk_costs *costs, const pass_plan *items)
@@ -101,15 +105,17 @@ static double stage_s(const world *w, const worst *x, uint32_t stage, const stag
     double sum_s = units_s_from_ps(costs->optimizer->gpu_ps) + units_s_from_ps(costs->optimizer->host_ps) +
                    passes_s(w, x, costs);
     for (uint32_t i = 0; i < program_->data_calls.count; i++)
-        sum_s += collective_s(x, w->lanes.sizes.data, program_->data_calls.items[i].bytes, &x->shares.data);
+        sum_s += collective_s(w, x, program_->data_calls.items[i].kind, program_->data_calls.items[i].bytes,
+                              &x->shares.data);
     for (uint32_t i = 0; i < program_->tensor_calls.count; i++)
         sum_s += tensor_calls_s(w, x, program_->tensor_calls.items, i);
     const double restart_s = units_s_from_ps(roofline_launch_ps(w->gpu)) * PROGRAM_RESTART_CALLS;
     const link_share *pipeline = &x->shares.pipeline;
     return sum_s +
-           program_->moves.count * (collective_s(x, 2, program_->message_bytes, pipeline) + restart_s) +
-           collective_s(x, 2, program_->table_bytes, pipeline) +
-           collective_s(x, w->lanes.sizes.pipeline, 4, pipeline);
+           program_->moves.count *
+               (collective_s(w, x, COLLECTIVE_SEND_RECV, program_->message_bytes, pipeline) + restart_s) +
+           collective_s(w, x, COLLECTIVE_ALL_REDUCE, program_->table_bytes, pipeline) +
+           collective_s(w, x, COLLECTIVE_ALL_REDUCE, NORM_BYTES, pipeline);
 }
 
 double world_longest_step_s(const world *w)

@@ -9,7 +9,8 @@ typedef struct crossings {
     arena *scratch;
     uint32_t *edges, *pairs; // by link or bundle, as in link_share
     link_share least;        // of the links that are looked at
-    bool counting;           // else the shares are looked at
+    bool counting;           // else the shares are looked at, and layouts of groups
+    layout_list *layouts[PARALLEL_AXES];
 } crossings;
 
 static void look_at(crossings *c, uint32_t link)
@@ -40,9 +41,41 @@ static vertex_id vertex_at(const crossings *c, parallel_place place)
     return c->world->vertex_of_rank[parallel_rank_at(c->world->lanes.sizes, place)];
 }
 
+static bool same_layout(const collective_layout *a, const collective_layout *b)
+{
+    return a->ranks == b->ranks && a->nodes == b->nodes && a->ranks_per_node == b->ranks_per_node &&
+           a->nics_per_node == b->nics_per_node && a->link_mBps == b->link_mBps &&
+           a->nic_mBps == b->nic_mBps && a->link_delay_ps == b->link_delay_ps &&
+           a->net_delay_ps == b->net_delay_ps && a->nvswitch == b->nvswitch && a->link == b->link &&
+           a->nic == b->nic;
+}
+
+static void worsen(collective_layout *a, const collective_layout *b)
+{
+    if (b->link_mBps < a->link_mBps) a->link_mBps = b->link_mBps;
+    if (b->nic_mBps < a->nic_mBps) a->nic_mBps = b->nic_mBps;
+    if (b->nics_per_node < a->nics_per_node) a->nics_per_node = b->nics_per_node;
+    if (b->link_delay_ps > a->link_delay_ps) a->link_delay_ps = b->link_delay_ps;
+    if (b->net_delay_ps > a->net_delay_ps) a->net_delay_ps = b->net_delay_ps;
+}
+
+static void add_layout(crossings *c, const ring_set *rings, const vertex_id *members)
+{
+    layout_list *list = c->least.layouts;
+    const collective_layout made = group_layout(c->world->fabric, c->world->hardware, rings, members,
+                                                LAYOUT_AS_IT_IS);
+    for (uint32_t i = 0; i < list->count; i++)
+        if (same_layout(&list->items[i], &made)) return;
+    if (list->count < WORLD_LAYOUTS_MAX)
+        list->items[list->count++] = made;
+    else
+        worsen(&list->items[WORLD_LAYOUTS_MAX - 1], &made);
+}
+
 static void cross_rings(crossings *c, const vertex_id *members, uint32_t count)
 {
     const ring_set rings = ring_order_make(c->scratch, c->world->fabric, members, count);
+    if (!c->counting) add_layout(c, &rings, members);
     for (uint32_t r = 0; r < rings.count; r++)
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t *order = &rings.orders[(size_t)r * count];
@@ -83,6 +116,11 @@ static void cross_stages(crossings *c)
         place.pipeline = (place.pipeline + 1) % sizes.pipeline;
         const vertex_id here = w->vertex_of_rank[rank], next = vertex_at(c, place);
         uint32_t *const counts[] = { c->pairs, c->edges };
+        const arena_mark_t mark = arena_mark(c->scratch);
+        const vertex_id pair[] = { here, next };
+        const ring_set rings = ring_order_make(c->scratch, w->fabric, pair, ARRAY_COUNT(pair));
+        if (!c->counting) add_layout(c, &rings, pair);
+        arena_release(c->scratch, mark);
         for (int of_table = place.pipeline == 0; of_table >= 0; of_table--) {
             cross(c, here, next, counts[of_table]);
             cross(c, next, here, counts[of_table]);
@@ -96,7 +134,7 @@ static link_share cross_axis(crossings *c, parallel_axis axis)
     const uint32_t counts[PARALLEL_AXES] = {
         [AXIS_TENSOR] = sizes.tensor, [AXIS_DATA] = sizes.data, [AXIS_PIPELINE] = sizes.pipeline
     };
-    c->least = (link_share){ INFINITY, INFINITY };
+    c->least = (link_share){ INFINITY, INFINITY, c->counting ? NULL : c->layouts[axis] };
     cross_groups(c, axis, counts[axis]);
     if (axis == AXIS_PIPELINE) cross_stages(c);
     return c->least;
@@ -104,13 +142,13 @@ static link_share cross_axis(crossings *c, parallel_axis axis)
 
 world_shares world_find_shares(const world *w)
 {
+    crossings c = { .world = w, .scratch = w->arena, .counting = true };
+    for (int axis = 0; axis < PARALLEL_AXES; axis++)
+        c.layouts[axis] = arena_new(w->arena, layout_list);
     const arena_mark_t mark = arena_mark(w->arena);
     const uint32_t links = topology_link_count(w->fabric) + topology_bundle_count(w->fabric);
-    crossings c = { .world = w,
-                    .scratch = w->arena,
-                    .edges = arena_array(w->arena, uint32_t, links),
-                    .pairs = arena_array(w->arena, uint32_t, links),
-                    .counting = true };
+    c.edges = arena_array(w->arena, uint32_t, links);
+    c.pairs = arena_array(w->arena, uint32_t, links);
     for (int axis = 0; axis < PARALLEL_AXES; axis++)
         cross_axis(&c, (parallel_axis)axis);
     c.counting = false;

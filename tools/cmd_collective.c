@@ -10,7 +10,7 @@
 
 typedef struct collective_command_options {
     scenario_options scenario;
-    const char *collective, *gpus, *cluster, *nodes, *scenario_path, *queue_pairs;
+    const char *collective, *gpus, *cluster, *nodes, *scenario_path, *queue_pairs, *min_ctas;
     sweep_texts sizes;
     int type;                                         // of element_type_words
     int operation;                                    // of operation_words, or -1: not given
@@ -22,8 +22,9 @@ typedef struct collective_command_options {
 static const char *const operation_words[] = { "sum", "prod", "max", "min", "avg", "mulsum", NULL };
 
 static const option options[] = {
-    OPTION_TEXT(collective_command_options, collective, 'c', "collective", "NAME",
-                "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv or broadcast [all_reduce]"),
+    OPTION_TEXT(
+        collective_command_options, collective, 'c', "collective", "NAME",
+        "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce [all_reduce]"),
     OPTION_TEXT(collective_command_options, sizes.begin, 'b', "minbytes", "SIZE",
                 "the first size: 8, 1K, 32M, 8G, 1,024-fold each [32M]"),
     OPTION_TEXT(collective_command_options, sizes.end, 'e', "maxbytes", "SIZE",
@@ -35,7 +36,7 @@ static const option options[] = {
     OPTION_WORD(collective_command_options, type, 'd', "datatype", "TYPE", element_type_words,
                 "of the elements [float]"),
     OPTION_WORD(collective_command_options, operation, 'o', "op", "OP", operation_words,
-                "of all_reduce and reduce_scatter; all take as long [sum]"),
+                "of all_reduce, reduce_scatter and reduce; all take as long [sum]"),
     OPTION_TEXT(collective_command_options, gpus, 'g', "ngpus", "N", "GPUs of each node, a rank each [all]"),
     OPTION_TEXT(collective_command_options, cluster, 0, "cluster", "NAME",
                 "a node or a system of the catalogue (windtunnel show catalogue)"),
@@ -55,6 +56,9 @@ static const option options[] = {
                 "as NCCL_PROTO [by predicted time]"),
     OPTION_TEXT(collective_command_options, queue_pairs, 0, "queue-pairs", "N",
                 "as NCCL_IB_QPS_PER_CONNECTION; where routing is ecmp each takes a path of its own [1]"),
+    OPTION_TEXT(
+        collective_command_options, min_ctas, 0, "min-ctas", "N",
+        "as NCCL_MIN_CTAS and NCCL_MAX_CTAS: channels of rings, trees and NVLS [the library's choice]"),
     SCENARIO_OPTIONS(collective_command_options, scenario),
     OPTION_FLAG(collective_command_options, verbose, 'v', "verbose",
                 "list the assumed values that the result rests on"),
@@ -81,6 +85,7 @@ static const struct collective_word {
     { "alltoall", COLLECTIVE_ALL_TO_ALL, -1, false },
     { "sendrecv", COLLECTIVE_SEND_RECV, -1, false },
     { "broadcast", COLLECTIVE_BROADCAST, 0, false },
+    { "reduce", COLLECTIVE_REDUCE, 0, true },
 };
 
 static const struct collective_word *find_kind(const char *text, sim_error *error)
@@ -94,11 +99,6 @@ static const struct collective_word *find_kind(const char *text, sim_error *erro
             return &words_of_kinds[i];
     }
     const sim_place place = sim_place_of_option("--collective", text);
-    if (strcmp(text, "reduce") == 0) {
-        sim_fail(error, SIM_EXIT_INPUT, &place, "reduce is not modelled in this version");
-        sim_hint(error, "all_reduce, or broadcast, which is the way back");
-        return NULL;
-    }
     sim_fail(error, SIM_EXIT_INPUT, &place, "unknown collective \"%s\"", words_show(shown, text));
     words_hint(error, text, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "collectives");
     return NULL;
@@ -110,7 +110,7 @@ static bool check_operation(const collective_command_options *o, const struct co
     if (o->operation < 0 || word->reduces) return true;
     const sim_place place = sim_place_of_option("--op", operation_words[o->operation]);
     return sim_fail(error, SIM_EXIT_INPUT, &place, "%s reduces nothing", word->name) ||
-           sim_hint(error, "--op belongs to all_reduce and reduce_scatter");
+           sim_hint(error, "--op belongs to all_reduce, reduce_scatter and reduce");
 }
 
 static bool read_count(const char *name, const char *text, uint32_t most, uint32_t *out, sim_error *error)
@@ -339,7 +339,7 @@ static void use_forced(collective_call *c, const scenario *s)
 static bool prepare(collective_call *c, arena *a, const text_list *words, sim_error *error)
 {
     const collective_command_options *o = c->options;
-    uint32_t nodes = 0, gpus = 0, queue_pairs = 1;
+    uint32_t nodes = 0, gpus = 0, queue_pairs = 1, min_ctas = 0;
     const struct collective_word *word = find_kind(o->collective, error);
     scenario *s = arena_new(a, scenario);
     c->answer.type = element_type_at(o->type);
@@ -347,11 +347,12 @@ static bool prepare(collective_call *c, arena *a, const text_list *words, sim_er
         !check_source(o, words, error) || !read_count("--nodes", o->nodes, 1000000, &nodes, error) ||
         !read_count("--ngpus", o->gpus, 1024, &gpus, error) ||
         !read_count("--queue-pairs", o->queue_pairs, 1024, &queue_pairs, error) ||
+        !read_count("--min-ctas", o->min_ctas, 64, &min_ctas, error) ||
         !sweep_read(&o->sizes, c->answer.type, &c->answer.sweep, error))
         return false;
-    if (!load(o, nodes, a, s, error) || !use_queue_pairs(o, queue_pairs, s, error) ||
-        !scenario_check(s, false, error) || !check_ranks(o, s, a, nodes, gpus, error))
-        return false;
+    if (!load(o, nodes, a, s, error) || !use_queue_pairs(o, queue_pairs, s, error)) return false;
+    if (min_ctas) s->network.min_ctas = min_ctas;
+    if (!scenario_check(s, false, error) || !check_ranks(o, s, a, nodes, gpus, error)) return false;
     describe(c, a, s, word);
     c->bench = collective_bench_create(a, s,
                                        &(collective_bench_options){ .nodes = nodes,

@@ -15,7 +15,7 @@ typedef union part {
     cable_set_def cable_set;
     cluster_def system;
     llm_def llm;
-    collective_terms collectives;
+    collective_library collectives;
     kernel_set_def kernels;
 } part;
 
@@ -163,7 +163,7 @@ static const folder folders[] = {
     { "cables", ROW("cable_set", "cables", cable_set_binds, cable_set_def), NULL, describe_cables },
     { "systems", ROW("cluster", "systems", cluster_binds, cluster_def), complete_system, describe_system },
     { "llms", ROW("model", "llms", llm_binds, llm_def), complete_llm, describe_llm },
-    { "collectives", ROW("collectives", "collectives", collective_library_binds, collective_terms), NULL,
+    { "collectives", ROW("collectives", "collectives", collective_library_binds, collective_library), NULL,
       describe_collectives },
     { "kernels", ROW("kernels", "kernels", kernel_set_binds, kernel_set_def), NULL, describe_kernels },
 };

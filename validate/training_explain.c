@@ -127,7 +127,6 @@ static void slow_links(parameters *p, const scenario *s)
     const node_def *node = &s->cluster.node;
     parameter *inside = begin(p, "rate between GPUs"), *outside = begin(p, "rate of the network");
     slow_down(p, inside, "cluster.node.scale_up.rate", UNIT_RATE, node->scale_up.rate_Bps);
-    slow_down(p, inside, "cluster.node.scale_up.nvls_rate", UNIT_RATE, node->scale_up.nvls_rate_Bps);
     if (cluster_gpus(&s->cluster) <= node->gpus) return; // it has none
     slow_down(p, outside, "cluster.node.nic.rate", UNIT_RATE, node->nic.rate_Bps);
     slow_down(p, outside, "cluster.node.nic_pcie_rate", UNIT_RATE, node->nic_pcie_rate_Bps);
@@ -135,21 +134,42 @@ static void slow_links(parameters *p, const scenario *s)
               s->cluster.fabric.network_switch.port_rate_Bps);
 }
 
-static void slow_latencies(parameters *p, const collective_terms *terms)
+// Latencies that kernels and host threads pay per slice, in the node and through its NICs.
+static void slow_latencies(parameters *p, const node_def *node)
 {
-    static const char *const links[LINK_CLASSES] = { "nvlink", "pcie", "network" };
+    static const char link[] = "cluster.node.scale_up.costs", nic[] = "cluster.node.nic.costs";
     parameter *of = begin(p, "latency of collectives");
     for (int i = 0; i < PROTOCOLS; i++) {
-        const char *ring = arena_format(p->a, "network.collectives.ring.%s", collective_protocol_words[i]);
-        slow_down(p, of, arena_format(p->a, "%s.base", ring), UNIT_TIME,
-                  units_s_from_ps(terms->ring[i].base_ps));
-        for (int k = 0; k < (int)LINK_CLASSES; k++)
-            slow_down(p, of, arena_format(p->a, "%s.%s", ring, links[k]), UNIT_TIME,
-                      units_s_from_ps(terms->ring[i].hop_ps[k]));
+        const char *word = collective_protocol_words[i];
+        const kernel_costs *kernel = &node->scale_up.costs.protocols[i];
+        slow_down(p, of, arena_format(p->a, "%s.%s.slice", link, word), UNIT_TIME,
+                  units_s_from_ps(kernel->slice_ps));
+        slow_down(p, of, arena_format(p->a, "%s.%s.visible", link, word), UNIT_TIME,
+                  units_s_from_ps(kernel->visible_ps));
+        if (node->nics == 0) continue;
+        slow_down(p, of, arena_format(p->a, "%s.%s.ring", nic, word), UNIT_TIME,
+                  units_s_from_ps(node->nic.costs.hops[i].ring_ps));
+        slow_down(p, of, arena_format(p->a, "%s.%s.tree", nic, word), UNIT_TIME,
+                  units_s_from_ps(node->nic.costs.hops[i].tree_ps));
     }
-    slow_down(p, of, "network.collectives.send_recv_base", UNIT_TIME,
-              units_s_from_ps(terms->send_recv_base_ps));
-    slow_down(p, of, "network.collectives.nvls.base", UNIT_TIME, units_s_from_ps(terms->nvls.base_ps));
+    slow_down(p, of, arena_format(p->a, "%s.entry", link), UNIT_TIME,
+              units_s_from_ps(node->scale_up.costs.entry_ps));
+    slow_down(p, of, arena_format(p->a, "%s.nvls_entry", link), UNIT_TIME,
+              units_s_from_ps(node->scale_up.costs.nvls_entry_ps));
+    if (node->nics > 0)
+        slow_down(p, of, arena_format(p->a, "%s.entry", nic), UNIT_TIME,
+                  units_s_from_ps(node->nic.costs.entry_ps));
+}
+
+// What one block of a kernel copies: the pace of rings where links are not the limit.
+static void slow_copies(parameters *p, const scale_up_costs *costs)
+{
+    parameter *of = begin(p, "rate of a channel");
+    for (int i = 0; i < PROTOCOLS; i++)
+        slow_down(p, of,
+                  arena_format(p->a, "cluster.node.scale_up.costs.%s.rate", collective_protocol_words[i]),
+                  UNIT_RATE, costs->protocols[i].rate_Bps);
+    slow_down(p, of, "cluster.node.scale_up.costs.nvls.rate", UNIT_RATE, costs->nvls.rate_Bps);
 }
 
 bool training_explain_sensitivity(const training_suite *suite, const training_options *options,
@@ -161,7 +181,8 @@ bool training_explain_sensitivity(const training_suite *suite, const training_op
     const double before = summary_find(&as_it_is->summary, "step_time")->value;
     slow_gpu(&all, &as_it_is->scenario->cluster.node.gpu);
     slow_links(&all, as_it_is->scenario);
-    slow_latencies(&all, &as_it_is->scenario->network.collectives);
+    slow_copies(&all, &as_it_is->scenario->cluster.node.scale_up.costs);
+    slow_latencies(&all, &as_it_is->scenario->cluster.node);
     for (uint32_t i = 0; i < all.count; i++) {
         const parameter *p = &all.items[i];
         run_options wanted = training_suite_run(suite, options, index, 0);

@@ -117,7 +117,7 @@ static void start_streams(collectives *c, uint32_t i)
     c->counters.messages++;
 }
 
-// The last member is there. Messages begin when the library's base time has passed; a stream has it in its latency.
+// The last member is there. Messages begin when the latency has passed; a stream has it in its latency.
 static void start(collectives *c, uint32_t i)
 {
     instance *own = &c->instances.items[i];
@@ -129,7 +129,7 @@ static void start(collectives *c, uint32_t i)
         start_streams(c, i);
     } else {
         own->state = plan_cache_lend(c->plans, s->plan);
-        sim_schedule(c->sim, sim_now(c->sim) + s->choice.base_ps, c->kind_begin, i, 0);
+        sim_schedule(c->sim, sim_now(c->sim) + s->pace.latency_ps, c->kind_begin, i, 0);
     }
 }
 
@@ -219,7 +219,7 @@ static void on_end(sim *s, void *owner, const sim_event *event)
 
 collectives *collectives_create(arena *a, sim *s, network *n, const collectives_options *options)
 {
-    SIM_ASSERT(options->terms && options->done);
+    SIM_ASSERT(options->library && options->hardware && options->done);
     collectives *c = arena_new(a, collectives);
     *c = (collectives){ .arena = a, .sim = s, .network = n, .options = *options };
     c->plans = plan_cache_create(a, options->grain, options->moved != NULL);

@@ -4,15 +4,16 @@
 // group over nodes uses all NICs that serve it. Plans are cached by (kind, rings, bytes).
 // Bytes of every collective are checked against its plan at its end.
 //
-// Grains: messages: the library's base time passes, then the messages of each step on each edge are a transfer, started when
-// the one before on its edge is delivered and the data it passes on has been received. streams: one request with all edges.
-// In both, a step on an edge costs max(hop, delay) + bytes / rate: hop, the protocol's latency from end to end, is the mean
-// over the rings' hops; delay is that of the edge's path (collective.c).
+// What runs, and for how long alone, is the library's (tuner.h, pace.h), for the layout of the group (group_layout.h).
+// Grains: streams: the latency of the pace passes, then one request moves all edges, never faster than the pace. messages: the
+// messages of each step on each edge are a transfer, started when the one before on its edge is delivered and the data it
+// passes on has been received (collective_shape.c).
 //
 // Digest: one record per collective, times its multiplicity: kind, node of the first member, ranks, start (last arrival),
 // end, bytes, label. The node rather than the member, so that folding the equal groups inside a node does not show.
 #pragma once
-#include "models/collective/choose.h"
+#include "models/collective/group_layout.h"
+#include "models/collective/pace.h"
 #include "models/network/network.h"
 #include "sim/engine.h"
 
@@ -22,8 +23,9 @@ typedef uint32_t group_id;
 typedef struct group_def {
     const vertex_id *members; // each once; their order is that of the shares; copied
     uint32_t count;
-    uint32_t multiplicity; // how many such groups this one stands for
-    const char *label;     // "dp", "tp", ...; copied
+    uint32_t multiplicity;       // how many such groups this one stands for
+    uint32_t communicator_ranks; // of the communicator whose members send to each other; 0: the group is it
+    const char *label;           // "dp", "tp", ...; copied
 } group_def;
 
 typedef struct collective_request {
@@ -60,11 +62,10 @@ typedef struct collective_transfer {
 typedef void collective_moved(void *owner, const collective_transfer *transfer);
 
 typedef struct collectives_options {
-    const collective_terms *terms; // kept, not copied
-    // Of rings whose hops are all inside nodes: bytes past a rank -> share of the links' rate (node.h). NULL: all of it.
-    const bind_points *ring_efficiency;
-    collective_grain grain; // what is asked for: streams or messages
-    int forced_algorithm;   // collective_algorithm, or ALGORITHM_AUTO (choose.h)
+    const collective_library *library;   // kept, not copied
+    const collective_hardware *hardware; // likewise
+    collective_grain grain;              // what is asked for: streams or messages
+    int forced_algorithm;                // collective_algorithm, or ALGORITHM_AUTO (tuner.h)
     collective_done *done;
     collective_moved *moved; // may be NULL
     void *owner;
@@ -79,7 +80,7 @@ uint32_t collectives_group_count(const collectives *c);
 const group_def *collectives_group(const collectives *c, group_id g);
 uint32_t collectives_ring_count(const collectives *c, group_id g); // side by side
 // The link that sets the pace of its rings when nothing else moves; NO_ID: none, or a bundle (collective_pace.c).
-// healthy_ratio: how long they would take, were no link degraded, against how long they do.
+// healthy_ratio: how long a large buffer would take, were no link degraded, against how long it does.
 link_id collectives_slowest_link(collectives *c, group_id g, double *healthy_ratio);
 uint32_t collectives_rings(const collectives *c, group_id g); // the same number where groups have equal rings
 // An instance waits for the arrival of every member. Returns its number, which is used again after its end. A group of one
@@ -91,6 +92,8 @@ void collective_arrive(collectives *c, uint32_t collective, uint32_t member); //
 
 // A request without its tag, found once for many times.
 uint32_t collective_shape(collectives *c, const collective_request *request);
+const collective_pace *collective_pace_at(collectives *c,
+                                          uint32_t shape); // until the next collective_shape()
 // Whether the time alone is the same whenever it begins; not with completion windows, nor without options.alone.
 bool collectives_know_alone(const collectives *c);
 // From the last arrival to the end when nothing else moves and every link has the rate that it began with (degraded ones
@@ -109,7 +112,7 @@ void collective_carry_alone(collectives *c, uint32_t shape, uint64_t times);
 uint64_t collective_message_count(const collectives *c, const collective_request *request);
 // How many transfers its owner is told, for estimates of rows.
 uint64_t collective_transfer_count(collectives *c, const collective_request *request);
-// The time it would take alone from its last arrival on the ideal network, for show and tests (collective.c).
+// The time it takes alone from its last arrival, by its pace.
 double collective_predict_s(collectives *c, const collective_request *request);
 
 typedef struct collectives_counters {

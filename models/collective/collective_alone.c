@@ -84,7 +84,7 @@ static sim_time play(alone_player *p, uint32_t s)
         ask(p, shape_stream(c, own), 0);
     } else {
         p->state = plan_cache_lend(c->plans, own->plan);
-        sim_schedule(p->sim, start_ps + own->choice.base_ps, p->kind_begin, 0, 0);
+        sim_schedule(p->sim, start_ps + own->pace.latency_ps, p->kind_begin, 0, 0);
     }
     const sim_outcome outcome = sim_run(p->sim, SIM_TIME_MAX);
     SIM_ASSERT(outcome == SIM_DRAINED && p->requests_left == 0);
@@ -137,10 +137,9 @@ static bool write_words(collectives *c, const shape *s)
     uint32_t first = NO_ID;
     array_clear(&c->alone->words);
     add_word(c, s->plan);
-    add_word(c, (uint64_t)s->choice.base_ps);
-    add_word(c, s->edge_cap_mBps);
+    add_word(c, (uint64_t)s->pace.latency_ps);
+    add_word(c, (uint64_t)s->pace.stream_ps);
     for (uint32_t e = 0; e < p->edge_count; e++) {
-        add_word(c, (uint64_t)s->edges[e].latency_ps);
         add_word(c, s->edges[e].bytes);
         if (!add_path(c, &s->edges[e], &first)) return false;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/collective/collective_internal.h: what the files of the player share; nobody else includes it.
 //   collective.c        groups and instances: arrivals, messages and streams on the network, the end
-//   collective_shape.c  what all equal requests share: plan, protocol, latencies, bytes
+//   collective_shape.c  what all equal requests share: algorithm, pace, plan, bytes
 //   collective_pace.c   the link that sets a group's pace
 //   collective_alone.c  collectives that need not be played: how long they take, and what they leave behind
 #pragma once
@@ -12,8 +12,9 @@
 
 typedef struct group {
     group_def def;
-    uint64_t node, label; // words of the digest
-    uint32_t rings;       // of the cache of plans
+    uint64_t node, label;     // words of the digest
+    uint32_t rings;           // of the cache of plans
+    collective_layout layout; // ranks 0: nobody has asked
     uint32_t free_instance;
 } group;
 
@@ -24,17 +25,17 @@ typedef struct shape {
     uint32_t plan;
     bool opened; // not only asked about
     collective_choice choice;
-    // One per edge of the plan. Latency and bytes of all steps; messages: latency of one step.
-    network_edge *edges;
+    collective_pace pace;
+    network_edge *edges;    // one per edge of the plan, with all its bytes on the wire
+    uint64_t busiest_bytes; // of an edge
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
-    // What an edge moves at most, or 0. Rings inside nodes: what the library's kernels get out of the links. All-to-all: what
-    // one pair gets of the port that all pairs of its rank share, one after another; NVLS: what the copy loops of a GPU do.
-    uint64_t edge_cap_mBps;
-    uint32_t requests; // that one instance asks of the network
-    uint32_t prepared; // of the network: its stream; NO_ID until the first is started
-    sim_time alone_ps; // ALONE_UNKNOWN: nobody has asked
+    uint32_t requests;    // that one instance asks of the network
+    uint32_t prepared;    // of the network: its stream; NO_ID until the first is started
+    sim_time alone_ps;    // ALONE_UNKNOWN: nobody has asked
 } shape;
+
+enum { BARRIER_BYTES = 4 }; // what an all-reduce of one number moves
 
 #define ALONE_UNKNOWN ((sim_time)-1)
 
@@ -73,6 +74,8 @@ struct collectives {
 };
 
 // ---- collective_shape.c
+const collective_layout *group_layout_of(collectives *c,
+                                         group_id g); // until the next collectives_add_group()
 uint32_t shape_find(collectives *c, const collective_request *request);
 static inline const shape *shape_at(const collectives *c, uint32_t s) // until the next shape_find()
 {

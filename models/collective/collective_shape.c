@@ -1,52 +1,56 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shapes: what all equal requests share, worked out once. The plan is laid on the group's endpoints, the protocol chosen, and
-// each edge gets its latency and its bytes as the links see them.
+// Shapes: what all equal requests share, worked out once. NCCL's tuner chooses for the layout of the group; the plan of the
+// algorithm is laid on the group's endpoints; the pace says how long its kernels take alone.
+//     streams   latency_ps passes, then all edges move at once, the busiest at its bytes / stream_ps at most and the others
+//               at the same pace. Alone that takes latency + stream; beside others latency + max(stream, bytes / share).
+//     messages  latency_ps passes, then each step takes stream_ps / steps, or longer beside others.
 #include "models/collective/collective_internal.h"
-#include <math.h>
+#include "models/collective/tuner.h"
 
-static const protocol_terms *terms_of(const collectives *c, const shape *s)
+const collective_layout *group_layout_of(collectives *c, group_id g)
 {
-    return &c->options.terms->ring[s->choice.protocol];
+    group *own = &c->groups.items[g];
+    if (own->layout.ranks == 0)
+        own->layout = group_layout(network_topology(c->network), c->options.hardware,
+                                   plan_cache_rings(c->plans, own->rings), own->def.members, LAYOUT_AS_IT_IS);
+    return &own->layout;
 }
 
-static path_facts path_of(const collectives *c, const network_edge *edge)
+// A send is cut for its communicator, of which the group is a part.
+static collective_layout layout_for(collectives *c, const shape *s)
 {
-    return topology_path_facts(network_topology(c->network), edge->from, edge->to);
+    collective_layout layout = *group_layout_of(c, s->key.group);
+    const uint32_t communicator = c->groups.items[s->key.group].def.communicator_ranks;
+    if (s->key.kind == COLLECTIVE_SEND_RECV && communicator > layout.ranks) layout.ranks = communicator;
+    return layout;
 }
 
-// A pair that m of R rings share gives each a share of its rate: together they carry R / m times the rate past it.
-static ring_hops hops_of(const collectives *c, const shape *s, const plan *p)
+static const protocol_cut *cut_of(const collectives *c, const shape *s)
 {
-    ring_hops hops = { .rate_mBps = UINT64_MAX };
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        path_facts path = path_of(c, &s->edges[e]);
-        SIM_ASSERT(path.rate_mBps <= UINT64_MAX / p->rings);
-        uint64_t rate_mBps = path.rate_mBps * p->rings / p->edges[e].rings;
-        if (rate_mBps < hops.rate_mBps) hops.rate_mBps = rate_mBps;
-        hops.counts[path.class] += p->edges[e].rings;
-    }
-    return hops;
+    return &c->options.library->kernels.cuts[s->choice.protocol];
 }
 
-// The latency of a step [ps], rounded up: the mean over the rings' hops of max(hop, delay). hop is the protocol's, by the
-// widest class of the path; it is from end to end, so that the path's delay is in it, unless the path is longer than that.
-// The mean, because a chunk meets one hop after another and the hops of different chunks overlap: over n - 1 steps it has
-// met them all but one. NCCL adds up the same (src/graph/tuning.cc, ncclTopoTuneModel: steps between nodes and others, each
-// with its latency). Exact where hops are alike; a step over the network then seems shorter and one inside a node longer
-// than they are. An upper bound where the slowest hop's bytes take longer than a chunk's way round divided by n: they hide
-// latency there.
-static sim_time step_latency_ps(const collectives *c, const shape *s, const plan *p)
+static plan_cache_key plan_key_of(const collectives *c, const shape *s, collective_algorithm algorithm)
 {
-    unsigned __int128 sum_ps = 0;
-    uint64_t hops = 0;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        path_facts path = path_of(c, &s->edges[e]);
-        sim_time hop_ps = terms_of(c, s)->hop_ps[path.class];
-        sum_ps += (uint64_t)(hop_ps > path.delay_ps ? hop_ps : path.delay_ps) *
-                  (unsigned __int128)p->edges[e].rings;
-        hops += p->edges[e].rings;
-    }
-    return hops ? (sim_time)((sum_ps + hops - 1) / hops) : 0;
+    return (plan_cache_key){ .kind = s->key.kind,
+                             .algorithm = algorithm,
+                             .rings = c->groups.items[s->key.group].rings,
+                             .bytes = s->key.kind == COLLECTIVE_BARRIER ? BARRIER_BYTES : s->key.bytes };
+}
+
+// What the tuner chooses, where there is a plan of it: some need nodes that are alike, and message by message there are the
+// usual algorithms only.
+static collective_choice choose(const collectives *c, const shape *s, const collective_layout *layout)
+{
+    const collectives_options *o = &c->options;
+    const bool messages = o->grain == GRAIN_MESSAGES;
+    const collective_algorithm usual = plan_usual_algorithm(s->key.kind);
+    const int forced = messages ? (int)usual : o->forced_algorithm;
+    const collective_choice choice = tuner_choose(o->library, layout, s->key.kind, s->key.bytes, forced,
+                                                  s->key.forced_protocol);
+    const plan_cache_key key = plan_key_of(c, s, choice.algorithm);
+    if (plan_cache_exists(c->plans, &key)) return choice;
+    return tuner_choose(o->library, layout, s->key.kind, s->key.bytes, (int)usual, s->key.forced_protocol);
 }
 
 // What the network will have delivered at the end: of messages, each transfer is rounded up to whole bytes by itself.
@@ -55,137 +59,48 @@ static uint64_t network_bytes_of(collectives *c, const shape *s)
     const cached_plan *cached = plan_cache_at(c->plans, s->plan);
     uint64_t bytes = 0;
     for (uint32_t t = 0; t < cached->transfer_count; t++)
-        bytes += protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
+        bytes += library_wire_bytes(cut_of(c, s), cached_transfer_bytes(cached, t));
     for (uint32_t e = 0; c->options.grain == GRAIN_STREAMS && e < cached->plan.edge_count; e++)
         bytes += s->edges[e].bytes;
     return bytes;
 }
 
-// The rank whose messages, one after another, take longest, sets the pace of all pairs: the largest takes as long as all of
-// that rank's together.
-static uint64_t pair_rate_mBps(const collectives *c, const shape *s, const plan *p)
-{
-    unsigned __int128 longest_ps = 0;
-    uint64_t largest = 0;
-    for (uint32_t e = 0; e < p->edge_count;) {
-        unsigned __int128 port_ps = 0;
-        for (const uint32_t from = p->edges[e].from; e < p->edge_count && p->edges[e].from == from; e++) {
-            port_ps += (uint64_t)units_wire_time_ps(s->edges[e].bytes, path_of(c, &s->edges[e]).rate_mBps);
-            if (s->edges[e].bytes > largest) largest = s->edges[e].bytes;
-        }
-        if (port_ps > longest_ps) longest_ps = port_ps;
-    }
-    if (longest_ps == 0) return 0;
-    const unsigned __int128 rate_mBps = (unsigned __int128)largest * UINT64_C(1000000000000000) / longest_ps;
-    return rate_mBps > 0 ? (uint64_t)rate_mBps : 1;
-}
-
-// Of the buffer of an all-reduce in the NVSwitch: what the slowest member does, but not more than a link carries
-// (n + 1) / n of it. 0: not all members are on one, or it cannot.
-static uint64_t nvls_rate_mBps(const collectives *c, const shape *s, const plan *p)
-{
-    const group_def *g = &c->groups.items[s->key.group].def;
-    const topology *t = network_topology(c->network);
-    uint64_t rate_mBps = UINT64_MAX;
-    if (c->options.grain != GRAIN_STREAMS || g->count == 1) return 0;
-    for (uint32_t m = 0; m < g->count; m++) {
-        if (topology_domain_of(t, g->members[m]) != topology_domain_of(t, g->members[0])) return 0;
-        const uint64_t own_mBps = topology_nvls_rate_mBps(t, g->members[m]);
-        if (own_mBps < rate_mBps) rate_mBps = own_mBps;
-    }
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        const unsigned __int128 link_mBps = path_of(c, &s->edges[e]).rate_mBps;
-        const uint64_t carried_mBps = (uint64_t)(link_mBps * g->count / (g->count + 1));
-        if (carried_mBps < rate_mBps) rate_mBps = carried_mBps;
-    }
-    return rate_mBps;
-}
-
-// The plan on the endpoints of the group.
-static const plan *lay_plan(collectives *c, shape *s, collective_algorithm algorithm)
+// The plan on the endpoints of the group, with the bytes of its edges as the links see them.
+static void lay_plan(collectives *c, shape *s)
 {
     const group *g = &c->groups.items[s->key.group];
-    s->plan = plan_cache_find(c->plans, s->key.kind, algorithm, g->rings, s->key.bytes);
+    const plan_cache_key key = plan_key_of(c, s, s->choice.algorithm);
+    s->plan = plan_cache_find(c->plans, &key);
     const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
     SIM_ASSERT(p->ranks == g->def.count);
     s->edges = arena_array(c->arena, network_edge, p->edge_count);
-    for (uint32_t e = 0; e < p->edge_count; e++)
+    s->least_rings = UINT32_MAX;
+    for (uint32_t e = 0; e < p->edge_count; e++) {
         s->edges[e] = (network_edge){ .from = g->def.members[p->edges[e].from],
-                                      .to = g->def.members[p->edges[e].to] };
-    return p;
-}
-
-// The library's latency of an NVLS all-reduce is that of its one step, from end to end.
-static sim_time nvls_latency_ps(const collectives *c, const shape *s, const plan *p)
-{
-    sim_time latency_ps = c->options.terms->nvls.base_ps;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        const sim_time delay_ps = path_of(c, &s->edges[e]).delay_ps;
-        if (delay_ps > latency_ps) latency_ps = delay_ps;
+                                      .to = g->def.members[p->edges[e].to],
+                                      .bytes = library_wire_bytes(cut_of(c, s), p->edges[e].bytes) };
+        if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
+        if (s->edges[e].bytes > s->busiest_bytes) s->busiest_bytes = s->edges[e].bytes;
     }
-    return latency_ps;
 }
 
-// (n + 1) / n of the rate of the buffer.
-static uint64_t nvls_cap_mBps(const plan *p, uint64_t rate_mBps)
+// At which so many bytes take that long; 0: no cap, for they take no time or would need a rate beyond any link's.
+static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
 {
-    return (uint64_t)((unsigned __int128)rate_mBps * (p->ranks + 1) / p->ranks);
-}
-
-// Linear in the logarithm of the size; constant beyond the ends.
-static double share_at(const bind_points *curve, double bytes)
-{
-    const uint32_t last = curve->count - 1;
-    if (bytes <= curve->x[0]) return curve->y[0];
-    if (bytes >= curve->x[last]) return curve->y[last];
-    uint32_t i = 1;
-    while (bytes > curve->x[i])
-        i++;
-    const double u = log(bytes / curve->x[i - 1]) / log(curve->x[i] / curve->x[i - 1]);
-    return curve->y[i - 1] + u * (curve->y[i] - curve->y[i - 1]);
-}
-
-// A collective's copy loops do not fill the links at once: their rate inside a node grows with the bytes that pass a rank, far
-// beyond where latency matters (collectives.csv). As a cap of the edges, so that others may have what they leave. The share is
-// of payload; what the protocol adds on the wire comes on top.
-static uint64_t ring_cap_mBps(const collectives *c, const shape *s, const plan *p, const ring_hops *hops)
-{
-    const bind_points *curve = c->options.ring_efficiency;
-    const bool inside = hops->counts[LINK_PCIE] == 0 && hops->counts[LINK_NETWORK] == 0;
-    if (!curve || curve->count == 0 || !inside || c->options.grain != GRAIN_STREAMS) return 0;
-    const double past_bytes = (double)plan_payload_bytes(p) / p->ranks;
-    const double share = share_at(curve, past_bytes) / terms_of(c, s)->payload_ratio;
-    uint64_t rate_mBps = UINT64_MAX;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        const uint64_t own_mBps = path_of(c, &s->edges[e]).rate_mBps;
-        if (own_mBps < rate_mBps) rate_mBps = own_mBps;
-    }
-    return p->edge_count == 0 || share >= 1.0 ? 0 : (uint64_t)(share * (double)rate_mBps);
+    if (bytes == 0 || time_ps == 0) return 0;
+    const unsigned __int128 cap = (unsigned __int128)bytes * UINT64_C(1000000000000000) /
+                                  (unsigned __int128)time_ps;
+    return cap > UINT64_MAX / 2 ? 0 : cap > 0 ? (uint64_t)cap : 1;
 }
 
 static void fill_shape(collectives *c, shape *s)
 {
-    const plan *p = lay_plan(c, s, plan_usual_algorithm(s->key.kind));
-    ring_hops hops = hops_of(c, s, p);
-    if (p->kind == COLLECTIVE_ALL_REDUCE) hops.nvls_rate_mBps = nvls_rate_mBps(c, s, p);
-    s->choice = collective_choose(c->options.terms, p->kind, p->ranks, p->bytes, &hops,
-                                  s->key.forced_protocol, c->options.forced_algorithm);
-    const bool nvls = s->choice.algorithm == ALGORITHM_NVLS;
-    if (nvls) p = lay_plan(c, s, ALGORITHM_NVLS);
-    const sim_time step_ps = nvls ? nvls_latency_ps(c, s, p) : step_latency_ps(c, s, p);
-    const sim_time times = c->options.grain == GRAIN_STREAMS ? p->steps : 1;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        network_edge *edge = &s->edges[e];
-        const sim_time delay_ps = path_of(c, edge).delay_ps; // the network adds it, once a step
-        edge->latency_ps = step_ps > delay_ps ? times * (step_ps - delay_ps) : 0;
-        edge->bytes = protocol_wire_bytes(terms_of(c, s), p->edges[e].bytes);
-    }
-    s->least_rings = UINT32_MAX;
-    for (uint32_t e = 0; e < p->edge_count; e++)
-        if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
-    if (p->kind == COLLECTIVE_ALL_TO_ALL) s->edge_cap_mBps = pair_rate_mBps(c, s, p);
-    if (s->choice.algorithm == ALGORITHM_RING) s->edge_cap_mBps = ring_cap_mBps(c, s, p, &hops);
-    if (nvls) s->edge_cap_mBps = nvls_cap_mBps(p, hops.nvls_rate_mBps);
+    const collective_layout layout = layout_for(c, s);
+    s->choice = choose(c, s, &layout);
+    s->pace = pace_of(c->options.library, &layout, s->key.kind, s->choice.algorithm, s->choice.protocol,
+                      s->key.bytes);
+    lay_plan(c, s);
+    const plan *p = &shape_plan(c, s)->plan;
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
     s->requests = c->options.grain == GRAIN_STREAMS ? p->steps > 0 : shape_plan(c, s)->transfer_count;
@@ -230,26 +145,25 @@ network_request shape_transfer(const collectives *c, const shape *s, uint32_t t,
 {
     const cached_plan *cached = shape_plan(c, s);
     const uint32_t e = cached_first_message(cached, t)->edge;
+    const sim_time step_ps = s->pace.stream_ps / (sim_time)cached->plan.steps;
     *edge = s->edges[e];
-    edge->bytes = protocol_wire_bytes(terms_of(c, s), cached_transfer_bytes(cached, t));
+    edge->bytes = library_wire_bytes(cut_of(c, s), cached_transfer_bytes(cached, t));
     return (network_request){ .edges = edge,
                               .edge_count = 1,
-                              .delay_crossings = 1,
+                              .latency_ps = edge->bytes == 0 ? step_ps : 0,
+                              .rate_cap_mBps = cap_mBps(edge->bytes, step_ps),
                               .weight = weight_of(s, &cached->plan, e),
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
 }
 
-// On the ideal network the pairs of an all-to-all would not share their ports, but for the cap. On others they do.
 network_request shape_stream(const collectives *c, const shape *s)
 {
-    const bool free = s->key.kind == COLLECTIVE_ALL_TO_ALL && network_engine_of(c->network) != ENGINE_IDEAL;
-    const plan *p = &shape_plan(c, s)->plan;
     return (network_request){ .edges = s->edges,
-                              .edge_count = p->edge_count,
-                              .latency_ps = s->choice.base_ps,
-                              .delay_crossings = p->steps,
-                              .rate_cap_mBps = free ? 0 : s->edge_cap_mBps,
+                              .edge_count = shape_plan(c, s)->plan.edge_count,
+                              .latency_ps = s->pace.latency_ps +
+                                            (s->busiest_bytes == 0 ? s->pace.stream_ps : 0),
+                              .rate_cap_mBps = cap_mBps(s->busiest_bytes, s->pace.stream_ps),
                               .weight = 1,
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
@@ -262,21 +176,6 @@ uint32_t collective_shape(collectives *c, const collective_request *request)
 
 // ---- forecast ----
 
-// One edge alone: all its steps, each of the largest chunks (messages), or all its bytes at once (streams).
-static double edge_time_s(const collectives *c, const shape *s, const plan *p, uint32_t e)
-{
-    const path_facts path = path_of(c, &s->edges[e]);
-    if (c->options.grain == GRAIN_STREAMS) {
-        const bool capped = s->edge_cap_mBps > 0 && s->edge_cap_mBps < path.rate_mBps;
-        sim_time wire_ps = units_wire_time_ps(s->edges[e].bytes, capped ? s->edge_cap_mBps : path.rate_mBps);
-        return units_s_from_ps(s->edges[e].latency_ps + p->steps * path.delay_ps + wire_ps);
-    }
-    uint64_t largest = protocol_wire_bytes(terms_of(c, s),
-                                           p->edges[e].rings * plan_chunk_bytes(p->bytes, p->chunks, 0));
-    sim_time step_ps = s->edges[e].latency_ps + path.delay_ps + units_wire_time_ps(largest, path.rate_mBps);
-    return p->steps * units_s_from_ps(step_ps);
-}
-
 uint64_t collective_transfer_count(collectives *c, const collective_request *request)
 {
     const uint32_t found = shape_find(c, request); // before c->shapes.items is read: it may move
@@ -284,18 +183,14 @@ uint64_t collective_transfer_count(collectives *c, const collective_request *req
     return c->options.grain == GRAIN_STREAMS ? cached->plan.edge_count : cached->transfer_count;
 }
 
-// T = base + max over edges of steps max(hop, delay) + b / B: exact on the ideal network, for messages up to chunks of
-// unequal size.
+const collective_pace *collective_pace_at(collectives *c, uint32_t found)
+{
+    return &shape_at(c, found)->pace;
+}
+
 double collective_predict_s(collectives *c, const collective_request *request)
 {
     const uint32_t found = shape_find(c, request); // before c->shapes.items is read: it may move
     const shape *s = &c->shapes.items[found];
-    const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
-    if (p->steps == 0) return 0;
-    double longest_s = 0;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        double time_s = edge_time_s(c, s, p, e);
-        if (time_s > longest_s) longest_s = time_s;
-    }
-    return units_s_from_ps(s->choice.base_ps) + longest_s;
+    return shape_plan(c, s)->plan.steps == 0 ? 0 : units_s_from_ps(pace_time_ps(&s->pace));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/collective/library.h"
 #include "models/hardware/limits.h"
+#include "sim/check.h"
+#include <math.h>
 
 #define BYTES_MAX 1e15
 
@@ -262,7 +264,7 @@ const bind_row collective_library_binds[] = {
     BIND_TIME(collective_library, send_recv_base_ps, "send_recv_base", BIND_AT_LEAST(0), BIND_AT_MOST(1),
               BIND_REQUIRED, BIND_NOTE("once per point-to-point transfer")),
     BIND_STRUCT(collective_library, nvls, "nvls", nvls_binds, BIND_REQUIRED,
-                BIND_NOTE("all-reduce in the NVSwitch (its rate: nvls_rate of a node's scale_up)")),
+                BIND_NOTE("all-reduce in the NVSwitch")),
     BIND_STRUCT(collective_library, channels, "channels", channel_binds,
                 BIND_NOTE("what collectives take of a GPU that computes beside them; without: nothing")),
     BIND_STRUCT(collective_library, tuning, "tuning", tuning_binds, BIND_REQUIRED,
@@ -271,3 +273,12 @@ const bind_row collective_library_binds[] = {
                 BIND_NOTE("how its kernels cut a buffer")),
     BIND_END,
 };
+
+uint64_t library_wire_bytes(const protocol_cut *cut, uint64_t payload_bytes)
+{
+    SIM_ASSERT(cut->wire_ratio >= 1);
+    if (cut->wire_ratio == 1) return payload_bytes; // exact above 2^53 as well
+    const double wire_bytes = ceil((double)payload_bytes * cut->wire_ratio);
+    SIM_ASSERT(wire_bytes < 0x1p63);
+    return (uint64_t)wire_bytes;
+}

@@ -20,8 +20,7 @@ enum { PROTOCOL_AUTO = -1, ALGORITHM_AUTO = -1 };
 typedef struct collective_choice {
     collective_algorithm algorithm;
     collective_protocol protocol;
-    sim_time base_ps;   // once, beside the steps (choose.h)
-    double predicted_s; // for choosing only; the players have their own times
+    double predicted_s; // for choosing only: its time is pace.h's
 } collective_choice;
 
 // The latency of a hop is from end to end: what the library measured when its table was made, so wire and switches are in
@@ -123,3 +122,5 @@ typedef struct collective_library {
     library_kernels kernels;
 } collective_library;
 extern const bind_row collective_library_binds[];
+// Bytes on the wire for so much payload, rounded up.
+uint64_t library_wire_bytes(const protocol_cut *cut, uint64_t payload_bytes);

@@ -81,10 +81,14 @@ double pace_rendezvous_thread_s(const collective_layout *layout, double wire_byt
     return r->above_bytes > 0 && wire_bytes > (double)r->above_bytes ? units_s_from_ps(r->thread_ps) : 0;
 }
 
+sim_time pace_ps(double seconds)
+{
+    return units_ps_from_s(fmin(seconds, units_s_from_ps(PACE_LONGEST_PS)));
+}
+
 collective_pace pace_make(double latency_s, double stream_s)
 {
-    return (collective_pace){ .latency_ps = units_ps_from_s(fmax(latency_s, 0)),
-                              .stream_ps = units_ps_from_s(stream_s) };
+    return (collective_pace){ .latency_ps = pace_ps(fmax(latency_s, 0)), .stream_ps = pace_ps(stream_s) };
 }
 
 // ---- which algorithm

@@ -10,6 +10,8 @@
 #include "models/collective/library.h"
 #include "models/collective/plan.h"
 
+#define PACE_LONGEST_PS (SIM_TIME_MAX / 4) // of each part; what takes longer is cut off there
+
 typedef struct collective_pace {
     uint32_t channels;
     uint64_t chunk_bytes; // of one channel, rounded up

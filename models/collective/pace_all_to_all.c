@@ -44,6 +44,6 @@ collective_pace pace_all_to_all(const pace_request *q)
     pace.slots = q->library->kernels.slots;
     pace.steps = n - 1;
     pace.loops = cut.part_bytes / cut.chunk_bytes;
-    pace.work_ps = units_ps_from_s(chunk_s);
+    pace.work_ps = pace_ps(chunk_s);
     return pace;
 }

@@ -32,8 +32,8 @@ collective_pace pace_pat(const pace_request *q)
     pace.slices = 1;
     pace.slots = q->library->kernels.slots;
     pace.loops = block / slice;
-    pace.work_ps = units_ps_from_s(work_s);
-    pace.nic_ps = units_ps_from_s(nic_s);
-    pace.network_hop_ps = units_ps_from_s(hop_s);
+    pace.work_ps = pace_ps(work_s);
+    pace.nic_ps = pace_ps(nic_s);
+    pace.network_hop_ps = pace_ps(hop_s);
     return pace;
 }

@@ -46,9 +46,9 @@ collective_pace pace_pipe(const pace_request *q)
     pace.slots = r.slots;
     pace.steps = l->ranks - 1;
     pace.loops = r.bytes / chunk;
-    pace.work_ps = units_ps_from_s(p.work_s);
-    pace.visible_ps = units_ps_from_s(r.visible_s);
-    pace.nic_ps = units_ps_from_s(p.nic_s);
-    pace.network_hop_ps = units_ps_from_s(r.hop_s);
+    pace.work_ps = pace_ps(p.work_s);
+    pace.visible_ps = pace_ps(r.visible_s);
+    pace.nic_ps = pace_ps(p.nic_s);
+    pace.network_hop_ps = pace_ps(r.hop_s);
     return pace;
 }

@@ -149,11 +149,11 @@ collective_pace pace_ring(const pace_request *q)
     pace.slots = r.slots;
     pace.steps = r.steps;
     pace.loops = loops.full + loops.last_chunk / r.chunk_bytes;
-    pace.work_ps = units_ps_from_s(work_s(&r, s0, r.link_Bps));
-    pace.visible_ps = units_ps_from_s(r.visible_s);
+    pace.work_ps = pace_ps(work_s(&r, s0, r.link_Bps));
+    pace.visible_ps = pace_ps(r.visible_s);
     if (q->layout->nodes > 1) {
-        pace.nic_ps = units_ps_from_s(service_s(&r, s0));
-        pace.network_hop_ps = units_ps_from_s(r.hop_s);
+        pace.nic_ps = pace_ps(service_s(&r, s0));
+        pace.network_hop_ps = pace_ps(r.hop_s);
     }
     return pace;
 }

@@ -32,6 +32,6 @@ collective_pace pace_send_recv(const pace_request *q)
     pace.slots = q->library->kernels.slots;
     pace.steps = 1;
     pace.loops = cut.part_bytes / chunk;
-    pace.work_ps = units_ps_from_s(alone_s);
+    pace.work_ps = pace_ps(alone_s);
     return pace;
 }

@@ -149,30 +149,43 @@ static void build_followers(arena *a, cached_plan *c)
 
 // ---- plans ----
 
-uint32_t plan_cache_find(plan_cache *c, collective_kind kind, collective_algorithm algorithm, uint32_t rings,
-                         uint64_t bytes)
+static plan_request request_of(const plan_cache *c, const plan_cache_key *key)
 {
-    SIM_ASSERT(rings < c->rings.count);
-    const ring_set *set = &c->rings.items[rings].rings;
-    if (kind == COLLECTIVE_SEND_RECV) rings = NO_ID;
-    uint64_t key = bytes ^ (uint64_t)rings << 36 ^ (uint64_t)kind << 60 ^ (uint64_t)algorithm << 57;
+    return (plan_request){ .kind = key->kind,
+                           .algorithm = key->algorithm,
+                           .rings = plan_cache_rings(c, key->rings),
+                           .bytes = key->bytes,
+                           .grain = c->grain };
+}
+
+bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key)
+{
+    const plan_request request = request_of(c, key);
+    return plan_exists(&request);
+}
+
+static bool same_key(const plan_cache_key *a, const plan_cache_key *b)
+{
+    const bool rings = a->kind == COLLECTIVE_SEND_RECV || a->rings == b->rings;
+    return a->kind == b->kind && a->algorithm == b->algorithm && rings && a->bytes == b->bytes;
+}
+
+uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key)
+{
+    const plan_request request = request_of(c, key);
+    const uint32_t rings = key->kind == COLLECTIVE_SEND_RECV ? NO_ID : key->rings;
+    const uint64_t hash = key->bytes ^ (uint64_t)rings << 36 ^ (uint64_t)key->kind << 60 ^
+                          (uint64_t)key->algorithm << 56;
     uint32_t first = NO_ID;
-    map_get(c->by_key, key, &first);
-    for (uint32_t i = first; i != NO_ID; i = c->plans.items[i].next) {
-        const cached_plan *p = &c->plans.items[i];
-        if (p->plan.kind == kind && p->algorithm == algorithm && p->rings == rings && p->plan.bytes == bytes)
-            return i;
-    }
+    map_get(c->by_key, hash, &first);
+    for (uint32_t i = first; i != NO_ID; i = c->plans.items[i].next)
+        if (same_key(&c->plans.items[i].key, key)) return i;
     cached_plan *made = array_push(&c->plans, c->arena);
-    made->algorithm = algorithm;
-    made->rings = rings;
+    made->key = *key;
     made->next = first;
-    plan_build(c->arena,
-               &(plan_request){
-                   .kind = kind, .algorithm = algorithm, .rings = set, .bytes = bytes, .grain = c->grain },
-               &made->plan);
+    plan_build(c->arena, &request, &made->plan);
     if (made->plan.message_count > 0) build_followers(c->arena, made);
-    map_set(c->by_key, key, c->plans.count - 1);
+    map_set(c->by_key, hash, c->plans.count - 1);
     return c->plans.count - 1;
 }
 

@@ -17,10 +17,16 @@ typedef struct plan_state {
     struct plan_state *next; // of the free ones
 } plan_state;
 
+typedef struct plan_cache_key {
+    collective_kind kind;
+    collective_algorithm algorithm;
+    uint32_t rings; // as plan_cache_add_rings() numbered them
+    uint64_t bytes;
+} plan_cache_key;
+
 typedef struct cached_plan {
     plan plan;
-    collective_algorithm algorithm;
-    uint32_t rings;            // as plan_cache_add_rings() numbered them
+    plan_cache_key key;
     uint32_t next;             // with the same hash key, or NO_ID
     uint32_t transfer_count;   // 0 in the streams grain
     uint32_t *first_messages;  // transfer_count + 1: where the messages of a transfer begin
@@ -36,9 +42,9 @@ plan_cache *plan_cache_create(arena *a, collective_grain grain, bool keep_starts
 uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added);
 const ring_set *plan_cache_rings(const plan_cache *c,
                                  uint32_t index); // valid until the next plan_cache_add_rings()
+bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key); // plan_exists()
 // Builds a missing one. Send-recv is the same for all rings of two ranks.
-uint32_t plan_cache_find(plan_cache *c, collective_kind kind, collective_algorithm algorithm, uint32_t rings,
-                         uint64_t bytes);
+uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key);
 cached_plan *plan_cache_at(plan_cache *c, uint32_t index);  // valid until the next plan_cache_find()
 plan_state *plan_cache_lend(plan_cache *c, uint32_t index); // waits at their beginning
 void plan_cache_return(plan_cache *c, uint32_t index, plan_state *state);

@@ -5,7 +5,7 @@
 
 typedef struct ring_member {
     uint32_t position;
-    node_id node;
+    uint32_t node;       // the domain (topology_domain_of())
     vertex_id nic;       // that serves it; NO_ID: none
     uint32_t node_place; // of its node among the group's nodes, in the order of first appearance
 } ring_member;

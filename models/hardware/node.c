@@ -4,16 +4,6 @@
 
 static const char *const scale_up_words[] = { "none", "nvswitch", "mesh", "pcie", NULL };
 
-static bool check_shares(const void *field, const doc_node *node, sim_error *error)
-{
-    const bind_points *curve = field;
-    for (uint32_t i = 0; i < curve->count; i++)
-        if (!(curve->x[i] > 0.0 && curve->y[i] >= 0.01 && curve->y[i] <= 1.0))
-            return sim_fail(error, SIM_EXIT_INPUT, &node->place,
-                            "point %u is not a share between 0.01 and 1 of a size above zero", i + 1);
-    return true;
-}
-
 const bind_row scale_up_binds[] = {
     BIND_ENUM(scale_up_def, kind, "kind", scale_up_words, BIND_REQUIRED,
               BIND_NOTE("nvswitch; mesh: a link between each pair; pcie: through the host; none")),
@@ -23,21 +13,13 @@ const bind_row scale_up_binds[] = {
                 BIND_AT_MOST(1), BIND_NOTE("share of rate that payload gets")),
     BIND_TIME(scale_up_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0),
               BIND_AT_MOST(DELAY_MAX_S), BIND_NOTE("from GPU to GPU, of the first byte")),
-    BIND_POINTS(
-        scale_up_def, ring_efficiency, "ring_efficiency", UNIT_BYTES, UNIT_NONE, .check = check_shares,
-        BIND_NOTE(
-            "bytes that a collective sends past each GPU -> share of the payload rate, of rings inside the "
-            "node; left out: all of it")),
-    BIND_RATE(scale_up_def, nvls_rate_Bps, "nvls_rate", BIND_DEFAULT(0.0, "0 B/s"), BIND_AT_LEAST(0),
-              BIND_AT_MOST(RATE_MAX_Bps),
-              BIND_NOTE("buffer per time of an all-reduce that the NVSwitches sum (NVLS: size / time, large "
-                        "sizes); 0 B/s: they cannot")),
     BIND_U32(scale_up_def, domain_nodes, "domain_nodes", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
              BIND_AT_MOST(4096),
              BIND_NOTE("nodes that follow one another and share the NVSwitches: trays of a rack")),
     BIND_PART(scale_up_def, costs, "costs", "link_costs", scale_up_costs_binds,
-              BIND_SET_FLAG(scale_up_def, has_costs),
-              BIND_NOTE("what collectives get out of the links: a name of the catalogue or a mapping")),
+              BIND_SET_FLAG(scale_up_def, has_costs), .default_text = "by the GPU's architecture",
+              BIND_NOTE("what collectives get out of the GPUs and these links: a name of the catalogue or a "
+                        "mapping")),
     BIND_END,
 };
 
@@ -125,9 +107,6 @@ static bool check_scale_up(const node_def *node, const bind_reader *r, sim_error
     if (s->domain_nodes > 1 && s->kind != SCALE_UP_NVSWITCH)
         return REFUSE(s->domain_nodes, "only NVSwitches are shared by several nodes (domain_nodes)") ||
                sim_hint(error, "scale_up.kind: nvswitch");
-    if (s->nvls_rate_Bps > 0.0 && s->kind != SCALE_UP_NVSWITCH)
-        return REFUSE(s->nvls_rate_Bps, "only NVSwitches sum what GPUs send (nvls_rate)") ||
-               sim_hint(error, "scale_up.kind: nvswitch");
     if (s->kind == SCALE_UP_PCIE && node->pcie.given && s->delay_ps > 0)
         return REFUSE(s->delay_ps, "with a PCIe tree, the delay from GPU to GPU is that of its links") ||
                sim_hint(error, "pcie.delay: of one link");
@@ -183,8 +162,10 @@ bool node_complete(node_def *node, const bind_reader *r, sim_error *error)
     if (node->gpus && !check_gpus(node, r, error)) return false;
     if (!check_scale_up(node, r, error) || !check_nics(node, r, error) || !check_pcie(node, r, error))
         return false;
-    if (!node->has_nic && node->nic_rate_Bps > 0.0)
-        node->nic = (nic_def){ .name = "unnamed", .rate_Bps = node->nic_rate_Bps, .payload_ratio = 1.0 };
+    if (node->has_nic || !(node->nic_rate_Bps > 0.0)) return true;
+    node->nic.name = "unnamed";
+    node->nic.rate_Bps = node->nic_rate_Bps;
+    node->nic.payload_ratio = 1.0;
     return true;
 }
 

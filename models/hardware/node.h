@@ -11,12 +11,9 @@ typedef struct scale_up_def { // the links between the GPUs of a node
     double rate_Bps;      // of one GPU, per direction, to all peers together
     double payload_ratio; // share that payload gets, as measured by peer-to-peer copies
     sim_time delay_ps;
-    bind_points
-        ring_efficiency;  // of rings inside the node: bytes past a GPU -> share of that rate; none: all of it
-    double nvls_rate_Bps; // of the buffer of an all-reduce that the NVSwitch sums; 0: it cannot
     uint32_t domain_nodes; // nodes whose GPUs share the NVSwitches (trays of a rack)
     bool has_costs;
-    scale_up_costs costs; // what a collective library gets out of the links
+    scale_up_costs costs; // what a collective library gets out of the GPUs and their links
 } scale_up_def;
 
 // PCIe switches under CPU sockets. Devices and switches are spread over what is above them in order: device d of n hangs on

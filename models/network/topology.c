@@ -283,11 +283,6 @@ uint32_t topology_domain_of(const topology *t, vertex_id v)
     return node->hub != NO_ID ? node->hub : node->first_gpu;
 }
 
-uint64_t topology_nvls_rate_mBps(const topology *t, vertex_id v)
-{
-    return t->nodes.items[topology_vertex_at(t, v)->node].nvls_rate_mBps;
-}
-
 uint32_t topology_count_kind(const topology *t, vertex_kind kind)
 {
     SIM_ASSERT(kind < VERTEX_KINDS);

@@ -111,8 +111,6 @@ nic_id topology_nic_of(const topology *t, vertex_id v);
 // GPUs of one domain talk over NVLink, or inside one node, without the network: mostly a node, or the trays of a rack. Of a
 // GPU or NIC; numbers only say who shares one, and rise with the nodes.
 uint32_t topology_domain_of(const topology *t, vertex_id v);
-// What a GPU does of the buffer of an all-reduce that its NVSwitch sums (NVLS); 0: it cannot. Of a GPU or NIC, by its node.
-uint64_t topology_nvls_rate_mBps(const topology *t, vertex_id v);
 uint32_t topology_count_kind(const topology *t, vertex_kind kind);
 
 // "node 3 gpu 5", "node 3 nic 1", "spine 7"; returns buffer.

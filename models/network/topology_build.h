@@ -25,7 +25,6 @@ typedef struct node_wiring {
     bool opens_domain;           // SWITCH: nodes behind it join; its NVSwitches belong to no node
     uint64_t scale_up_rate_mBps; // of one GPU, per direction (MESH: shared evenly by its gpus - 1 links)
     sim_time scale_up_delay_ps;  // of one link: a path through the NVSwitch or the CPU has two
-    uint64_t nvls_rate_mBps; // SWITCH: of the buffer of an all-reduce that the NVSwitch sums; 0: it cannot
     uint64_t nic_pcie_rate_mBps; // GPU to its NIC, where there is no tree
     const uint32_t *nic_of_gpu;  // gpus entries, copied; several GPUs may share a NIC; ignored when nics is 0
     const uint32_t *nics_of_gpu; // how many NICs from there on serve it; NULL: one

@@ -19,7 +19,6 @@ typedef struct topology_node {
     nic_id nic_base;
     link_id scale_up_base, gpu_device_base, nic_device_base, uplink_base, socket_base;
     uint64_t nic_rate_mBps; // of its NICs' lines; 0: any
-    uint64_t nvls_rate_mBps;
 } topology_node;
 
 typedef struct topology_gpu {

@@ -153,8 +153,7 @@ void topology_add_node(topology *t, const node_wiring *wiring)
                            .sockets = p->sockets,
                            .scale_up = wiring->scale_up,
                            .through_host = p->through_host,
-                           .nic_rate_mBps = wiring->nic_rate_mBps,
-                           .nvls_rate_mBps = wiring->scale_up == WIRING_SWITCH ? wiring->nvls_rate_mBps : 0 };
+                           .nic_rate_mBps = wiring->nic_rate_mBps };
     SIM_ASSERT(node.sockets > 0 || (node.pcie_switches == 0 && !node.through_host));
     add_gpus(t, id, &node, wiring);
     add_hub(t, id, &node, wiring);

@@ -72,8 +72,8 @@ typedef struct step_settings {
     bool alone_tensor;     // allowed only if nobody listens to spans, collectives and transfers
     sim_time restart_ps;   // of the host after a blocking exchange
     sim *alone_sim;        // nothing else runs on it (collective.h); may be NULL without alone_tensor
-    const collective_terms *terms;
-    const bind_points *ring_efficiency; // collective.h
+    const collective_library *library;
+    const collective_hardware *hardware;
     collective_grain grain;
     int forced_protocol;  // collective_protocol, or PROTOCOL_AUTO
     int forced_algorithm; // collective_algorithm, or ALGORITHM_AUTO

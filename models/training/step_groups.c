@@ -287,8 +287,8 @@ static void on_moved(void *owner, const collective_transfer *transfer)
 collectives_options step_collectives_options(step_player *p)
 {
     return (collectives_options){
-        .terms = p->settings.terms,
-        .ring_efficiency = p->settings.ring_efficiency,
+        .library = p->settings.library,
+        .hardware = p->settings.hardware,
         .grain = p->settings.grain,
         .forced_algorithm = p->settings.forced_algorithm,
         .done = on_done,
@@ -322,7 +322,11 @@ static group_id add_group(step_player *p, group_role role, const lane_id *lanes,
         vertices[i] = vertex_of(p, lanes[i / arrivals], i % arrivals);
     const group_id id = collectives_add_group(
         p->collectives,
-        &(group_def){ .members = vertices, .count = members, .multiplicity = multiplicity, .label = label });
+        &(group_def){ .members = vertices,
+                      .count = members,
+                      .multiplicity = multiplicity,
+                      .communicator_ranks = role == ROLE_MOVE ? p->settings.lanes->sizes.pipeline : 0,
+                      .label = label });
     *array_push(&p->groups, p->arena) = (lane_group){ .role = (uint8_t)role,
                                                       .first_lane = p->group_lane_count,
                                                       .lane_count = count,
