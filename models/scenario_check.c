@@ -2,6 +2,7 @@
 // Holds the parts of a scenario against each other: sizes that must multiply, divide or fit, and what this version does not
 // model. Whether the memory fits is a question with an answer, not a mistake: models/training/memory_need.h, asked by run.
 #include "models/scenario_check.h"
+#include "models/collective/collective.h"
 #include "models/collective/tuner.h"
 #include "sim/check.h"
 #include <inttypes.h>
@@ -116,7 +117,7 @@ static bool check_algorithm(const scenario *s, collective_algorithm algorithm, s
 {
     const network_def *n = &s->network;
     const bool several = algorithm != ALGORITHM_NVLS;
-    if (n->grain == GRAIN_MESSAGES && algorithm != ALGORITHM_RING)
+    if (n->grain == GRAIN_MESSAGES && !collective_has_messages(algorithm))
         return REFUSE(n->algorithm, "%s is not modelled message by message",
                       collective_algorithm_words[algorithm]) ||
                sim_hint(error, "grain: streams, or algorithm: ring");

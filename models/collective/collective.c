@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "models/collective/collective_internal.h"
+#include "models/collective/message_play.h"
 #include "models/collective/ring_order.h"
 #include "models/digest.h"
 
@@ -72,34 +72,11 @@ static void finish(collectives *c, uint32_t i)
                                  .end_ps = sim_now(c->sim),
                                  .last_member = own->last_member };
     collective_count_end(c, s, result.last_arrival_ps, result.end_ps);
-    if (own->state) plan_cache_return(c->plans, s->plan, own->state);
     own->open = false;
     own->next_free = g->free_instance;
     g->free_instance = i;
     c->open_count--;
     c->options.done(c->options.owner, &result); // last: it may open others, which moves the arrays
-}
-
-static void start_transfer(collectives *c, uint32_t i, uint32_t t)
-{
-    instance *own = &c->instances.items[i];
-    network_edge edge;
-    network_request request = shape_transfer(c, shape_at(c, own->shape), t, &edge);
-    request.client = c->client;
-    request.tag = (uint64_t)i << 32 | t;
-    request.twin = t;
-    if (own->state->starts) own->state->starts[t] = sim_now(c->sim);
-    network_start(c->network, &request);
-    c->counters.messages++;
-}
-
-static void start_messages(collectives *c, uint32_t i)
-{
-    instance *own = &c->instances.items[i];
-    const cached_plan *cached = plan_cache_at(c->plans, c->shapes.items[own->shape].plan);
-    own->transfers_left = cached->transfer_count;
-    for (uint32_t t = 0; t < cached->transfer_count; t++)
-        if (cached->waits[t] == 0) start_transfer(c, i, t);
 }
 
 // Shapes are few and their streams many, so the network keeps one request for each.
@@ -112,12 +89,11 @@ static void start_streams(collectives *c, uint32_t i)
         request.client = c->client;
         s->prepared = network_prepare(c->network, &request);
     }
-    own->transfers_left = 1;
     network_start_prepared(c->network, s->prepared, (uint64_t)i << 32);
     c->counters.messages++;
 }
 
-// The last member is there. Messages begin when the latency has passed; a stream has it in its latency.
+// The last member is there.
 static void start(collectives *c, uint32_t i)
 {
     instance *own = &c->instances.items[i];
@@ -128,8 +104,8 @@ static void start(collectives *c, uint32_t i)
     } else if (c->options.grain == GRAIN_STREAMS) {
         start_streams(c, i);
     } else {
-        own->state = plan_cache_lend(c->plans, s->plan);
-        sim_schedule(c->sim, sim_now(c->sim) + s->pace.latency_ps, c->kind_begin, i, 0);
+        c->counters.messages += s->requests;
+        message_play(c->messages, own->shape, i);
     }
 }
 
@@ -163,20 +139,20 @@ static void tell_moved(const collectives *c, const instance *own, const network_
     c->options.moved(c->options.owner, &told);
 }
 
-static void transfer_delivered(collectives *c, uint32_t i, uint32_t t)
+static void on_message(void *owner, uint32_t i, uint32_t t, sim_time start_ps)
 {
+    collectives *c = owner;
     instance *own = &c->instances.items[i];
     const shape *s = &c->shapes.items[own->shape];
     const cached_plan *cached = plan_cache_at(c->plans, s->plan);
     const uint64_t bytes = cached_transfer_bytes(cached, t);
     own->payload_moved += bytes;
-    if (own->state->starts)
-        tell_moved(c, own, &s->edges[cached_first_message(cached, t)->edge], bytes, own->state->starts[t]);
-    for (uint32_t f = cached->follower_starts[t]; f < cached->follower_starts[t + 1]; f++) {
-        uint32_t follower = cached->followers[f];
-        SIM_ASSERT(own->state->waits[follower] > 0);
-        if (--own->state->waits[follower] == 0) start_transfer(c, i, follower);
-    }
+    tell_moved(c, own, &s->edges[cached_first_message(cached, t)->edge], bytes, start_ps);
+}
+
+static void on_messages_end(void *owner, uint32_t i)
+{
+    finish(owner, i);
 }
 
 static void stream_delivered(collectives *c, uint32_t i)
@@ -195,18 +171,9 @@ static void on_delivered(void *owner, uint64_t tag, transfer_id id)
     collectives *c = owner;
     uint32_t i = (uint32_t)(tag >> 32);
     (void)id;
-    SIM_ASSERT(c->instances.items[i].open && c->instances.items[i].transfers_left > 0);
-    if (c->options.grain == GRAIN_STREAMS)
-        stream_delivered(c, i);
-    else
-        transfer_delivered(c, i, (uint32_t)tag);
-    if (--c->instances.items[i].transfers_left == 0) finish(c, i);
-}
-
-static void on_begin(sim *s, void *owner, const sim_event *event)
-{
-    (void)s;
-    start_messages(owner, event->target);
+    SIM_ASSERT(c->instances.items[i].open);
+    stream_delivered(c, i);
+    finish(c, i);
 }
 
 static void on_end(sim *s, void *owner, const sim_event *event)
@@ -225,8 +192,9 @@ collectives *collectives_create(arena *a, sim *s, network *n, const collectives_
     c->plans = plan_cache_create(a, options->grain, options->moved != NULL);
     c->shape_by_key = map_create(a);
     c->client = network_add_client(n, on_delivered, c);
-    c->kind_begin = sim_add_kind(s, "collective begins", SIM_ACT, on_begin, c);
     c->kind_end = sim_add_kind(s, "collective ends", SIM_ACT, on_end, c);
+    const message_client client = { .moved = on_message, .ended = on_messages_end, .owner = c };
+    if (options->grain == GRAIN_MESSAGES) c->messages = message_player_create(c, s, n, &client);
     return c;
 }
 
@@ -271,16 +239,6 @@ uint32_t collectives_rings(const collectives *c, group_id g)
 {
     SIM_ASSERT(g < c->groups.count);
     return c->groups.items[g].rings;
-}
-
-uint64_t collective_message_count(const collectives *c, const collective_request *request)
-{
-    SIM_ASSERT(request->group < c->groups.count);
-    if (c->options.grain == GRAIN_STREAMS) return 0;
-    return plan_message_count(
-        &(plan_request){ .kind = request->kind,
-                         .rings = plan_cache_rings(c->plans, c->groups.items[request->group].rings),
-                         .bytes = request->bytes });
 }
 
 collectives_counters collectives_counters_of(const collectives *c)

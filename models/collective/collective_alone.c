@@ -6,7 +6,7 @@
 // Shapes inside nodes that differ only in the number of the node are played once for all of them: if the links of their paths
 // have the same rates and delays and follow one another in the same order of ids, at the same distances, then the network
 // does the same with both; even what it decides by the lesser id.
-#include "models/collective/collective_internal.h"
+#include "models/collective/message_play.h"
 #include "sim/hash.h"
 
 ARRAY_OF(uint64_t, word_array);
@@ -22,53 +22,30 @@ ARRAY_OF(alone_place, alone_place_array);
 typedef struct alone_player {
     sim *sim;
     network *network;
-    uint16_t client, kind_begin;
+    message_player *messages; // NULL in the streams grain
+    uint16_t client;
     alone_place_array places;
     map *place_by_hash;
     word_array words; // scratch
-
-    // What is being played.
     collectives *collectives;
-    uint32_t shape;
-    plan_state *state; // messages
-    uint32_t requests_left;
+    bool ended; // what was played last
 } alone_player;
 
 // ---- playing
 
-static void ask(alone_player *p, network_request request, uint32_t transfer)
-{
-    request.client = p->client;
-    request.tag = transfer;
-    request.twin = transfer;
-    network_start(p->network, &request);
-}
-
-static void ask_transfer(alone_player *p, uint32_t t)
-{
-    network_edge edge;
-    ask(p, shape_transfer(p->collectives, shape_at(p->collectives, p->shape), t, &edge), t);
-}
-
-static void on_begin(sim *s, void *owner, const sim_event *event)
-{
-    alone_player *p = owner;
-    const cached_plan *cached = shape_plan(p->collectives, shape_at(p->collectives, p->shape));
-    (void)s;
-    (void)event;
-    for (uint32_t t = 0; t < cached->transfer_count; t++)
-        if (cached->waits[t] == 0) ask_transfer(p, t);
-}
-
 static void on_delivered(void *owner, uint64_t tag, transfer_id id)
 {
     alone_player *p = owner;
+    (void)tag;
     (void)id;
-    p->requests_left--;
-    if (!p->state) return;
-    const cached_plan *cached = shape_plan(p->collectives, shape_at(p->collectives, p->shape));
-    for (uint32_t f = cached->follower_starts[tag]; f < cached->follower_starts[tag + 1]; f++)
-        if (--p->state->waits[cached->followers[f]] == 0) ask_transfer(p, cached->followers[f]);
+    p->ended = true;
+}
+
+static void on_messages_end(void *owner, uint32_t tag)
+{
+    alone_player *p = owner;
+    (void)tag;
+    p->ended = true;
 }
 
 static sim_time play(alone_player *p, uint32_t s)
@@ -76,19 +53,17 @@ static sim_time play(alone_player *p, uint32_t s)
     collectives *c = p->collectives;
     const shape *own = shape_at(c, s);
     const sim_time start_ps = sim_now(p->sim);
-    p->shape = s;
-    p->requests_left = own->requests;
-    p->state = NULL;
-    if (p->requests_left == 0) return 0;
+    if (own->requests == 0) return 0;
+    p->ended = false;
     if (c->options.grain == GRAIN_STREAMS) {
-        ask(p, shape_stream(c, own), 0);
+        network_request request = shape_stream(c, own);
+        request.client = p->client;
+        network_start(p->network, &request);
     } else {
-        p->state = plan_cache_lend(c->plans, own->plan);
-        sim_schedule(p->sim, start_ps + own->pace.latency_ps, p->kind_begin, 0, 0);
+        message_play(p->messages, s, 0);
     }
     const sim_outcome outcome = sim_run(p->sim, SIM_TIME_MAX);
-    SIM_ASSERT(outcome == SIM_DRAINED && p->requests_left == 0);
-    if (p->state) plan_cache_return(c->plans, own->plan, p->state);
+    SIM_ASSERT(outcome == SIM_DRAINED && p->ended);
     return sim_now(p->sim) - start_ps;
 }
 
@@ -99,7 +74,9 @@ static alone_player *player_of(collectives *c)
     *p = (alone_player){ .sim = c->options.alone, .collectives = c };
     p->network = network_create_like(c->arena, p->sim, c->network);
     p->client = network_add_client(p->network, on_delivered, p);
-    p->kind_begin = sim_add_kind(p->sim, "collective begins", SIM_ACT, on_begin, p);
+    const message_client client = { .ended = on_messages_end, .owner = p };
+    if (c->options.grain == GRAIN_MESSAGES)
+        p->messages = message_player_create(c, p->sim, p->network, &client);
     p->place_by_hash = map_create(c->arena);
     return c->alone = p;
 }

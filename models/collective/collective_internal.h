@@ -2,6 +2,7 @@
 // models/collective/collective_internal.h: what the files of the player share; nobody else includes it.
 //   collective.c        groups and instances: arrivals, messages and streams on the network, the end
 //   collective_shape.c  what all equal requests share: algorithm, pace, plan, bytes
+//   message_play.c      plays plans message by message
 //   collective_pace.c   the link that sets a group's pace
 //   collective_alone.c  collectives that need not be played: how long they take, and what they leave behind
 #pragma once
@@ -30,6 +31,11 @@ typedef struct shape {
     uint64_t busiest_bytes; // of an edge
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
+    // Messages: by slices, or by steps that are alike, of as many bytes as this in stream_ps, each seen after hop_ps.
+    bool by_slices;
+    uint64_t chain_bytes, slice_bytes; // slice_bytes: of one ring, in pace.work_ps
+    sim_time hop_ps, drain_ps;
+    sim_time rest_ps, nic_rest_ps; // of the lane and of the NIC, after each slice
     uint32_t requests;    // that one instance asks of the network
     uint32_t prepared;    // of the network: its stream; NO_ID until the first is started
     sim_time alone_ps;    // ALONE_UNKNOWN: nobody has asked
@@ -47,10 +53,10 @@ typedef struct instance {
     uint64_t *arrived; // a bit per member
     sim_time first_arrival_ps, last_arrival_ps;
     uint32_t last_member;
-    plan_state *state; // messages
-    uint32_t transfers_left;
     uint64_t payload_moved;
 } instance;
+
+typedef struct message_player message_player;
 
 ARRAY_OF(group, group_array);
 ARRAY_OF(shape, shape_array);
@@ -67,10 +73,11 @@ struct collectives {
     map *shape_by_key; // mixed key -> the latest shape with it; the others follow by .next
     instance_array instances;
     uint32_t open_count;
-    uint16_t client, kind_begin, kind_end;
+    uint16_t client, kind_end;
     collectives_counters counters;
     uint32_t *crossings;        // by link or bundle, scratch of collectives_slowest_link(); NULL until then
     struct alone_player *alone; // NULL until it is needed
+    message_player *messages; // NULL in the streams grain
 };
 
 // ---- collective_shape.c
@@ -88,6 +95,12 @@ static inline const cached_plan *shape_plan(const collectives *c, const shape *s
 }
 // What the network is asked for, but for client and tag: for transfer t of the messages grain, with room for its edge; for
 // the whole of the streams grain.
+// What a transfer takes beside what the network does: of its sender, before the NIC has it; until it is seen.
+typedef struct slice_times {
+    bool by_nic;
+    sim_time copy_ps, seen_ps;
+} slice_times;
+slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t);
 network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge);
 network_request shape_stream(const collectives *c, const shape *s);
 

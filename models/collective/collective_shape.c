@@ -3,9 +3,10 @@
 // algorithm is laid on the group's endpoints; the pace says how long its kernels take alone.
 //     streams   latency_ps passes, then all edges move at once, the busiest at its bytes / stream_ps at most and the others
 //               at the same pace. Alone that takes latency + stream; beside others latency + max(stream, bytes / share).
-//     messages  latency_ps passes, then each step takes stream_ps / steps, or longer beside others.
+//     messages  the plan is cut in chunks and slices as the kernels cut it, and played with what each costs (message_play.h).
 #include "models/collective/collective_internal.h"
 #include "models/collective/tuner.h"
+#include <math.h>
 
 const collective_layout *group_layout_of(collectives *c, group_id g)
 {
@@ -30,6 +31,50 @@ static const protocol_cut *cut_of(const collectives *c, const shape *s)
     return &c->options.library->kernels.cuts[s->choice.protocol];
 }
 
+static const ring_set *rings_of(const collectives *c, const shape *s)
+{
+    return plan_cache_rings(c->plans, c->groups.items[s->key.group].rings);
+}
+
+// ---- messages: how a plan is cut
+
+// With costs for each slice. Others move in equal steps.
+static bool goes_by_slices(const shape *s)
+{
+    return s->choice.algorithm == ALGORITHM_RING && s->pace.slice_bytes > 0;
+}
+
+// So much of one channel, on one of the plan's lanes.
+static uint64_t lane_bytes(const shape *s, uint64_t channel_bytes, uint32_t lanes)
+{
+    const unsigned __int128 all = (unsigned __int128)channel_bytes * s->pace.channels;
+    const unsigned __int128 bytes = (all + lanes - 1) / lanes;
+    return bytes < UINT64_MAX / 2 ? (uint64_t)bytes : UINT64_MAX / 2;
+}
+
+// A second slice without bytes is no message, but keeps the lane and the NIC busy.
+static void cut_plan(const collectives *c, shape *s, plan_cache_key *key)
+{
+    const bool by_slices = goes_by_slices(s), tree = s->choice.algorithm == ALGORITHM_TREE;
+    if (c->options.grain == GRAIN_STREAMS || (!by_slices && !tree)) return;
+    const ring_set *rings = rings_of(c, s);
+    const uint32_t trees = tree && plan_nodes(rings) > 1 ? 2 : 1;
+    key->cut.chunk_bytes = lane_bytes(s, s->pace.chunk_bytes, trees * rings->count);
+    if (!by_slices) return;
+    const bool whole = s->pace.slice_bytes >= s->pace.chunk_bytes;
+    key->cut.slices = whole ? 1 : s->pace.slices;
+    key->slots = whole ? s->pace.slots / s->pace.slices : s->pace.slots;
+    if (key->slots < 2) key->slots = 2; // or what is passed on would wait for itself
+    key->apart = plan_nodes(rings) > 1;
+    s->by_slices = true;
+    s->slice_bytes = lane_bytes(s, s->pace.slice_bytes, rings->count);
+    const sim_time empty_ps = s->pace.host_ps > s->pace.message_ps ? s->pace.host_ps : s->pace.message_ps;
+    const uint32_t empty = whole ? s->pace.slices - 1 : 0;
+    s->rest_ps = (sim_time)empty * s->pace.slice_ps;
+    s->nic_rest_ps = (sim_time)empty * empty_ps;
+    s->drain_ps = s->pace.drain_ps;
+}
+
 static plan_cache_key plan_key_of(const collectives *c, const shape *s, collective_algorithm algorithm)
 {
     return (plan_cache_key){ .kind = s->key.kind,
@@ -38,19 +83,24 @@ static plan_cache_key plan_key_of(const collectives *c, const shape *s, collecti
                              .bytes = s->key.kind == COLLECTIVE_BARRIER ? BARRIER_BYTES : s->key.bytes };
 }
 
-// What the tuner chooses, where there is a plan of it: some need nodes that are alike, and message by message there are the
-// usual algorithms only.
+bool collective_has_messages(collective_algorithm algorithm)
+{
+    return algorithm == ALGORITHM_RING || algorithm == ALGORITHM_TREE || algorithm == ALGORITHM_SEND_RECV ||
+           algorithm == ALGORITHM_PAIRWISE;
+}
+
+// What the tuner chooses, where there is a plan of it (some need nodes that are alike), and message by message where it can be
+// played so. Else the usual algorithm, as NCCL does with what it cannot run.
 static collective_choice choose(const collectives *c, const shape *s, const collective_layout *layout)
 {
     const collectives_options *o = &c->options;
-    const bool messages = o->grain == GRAIN_MESSAGES;
-    const collective_algorithm usual = plan_usual_algorithm(s->key.kind);
-    const int forced = messages ? (int)usual : o->forced_algorithm;
-    const collective_choice choice = tuner_choose(o->library, layout, s->key.kind, s->key.bytes, forced,
-                                                  s->key.forced_protocol);
+    const collective_choice choice = tuner_choose(o->library, layout, s->key.kind, s->key.bytes,
+                                                  o->forced_algorithm, s->key.forced_protocol);
     const plan_cache_key key = plan_key_of(c, s, choice.algorithm);
-    if (plan_cache_exists(c->plans, &key)) return choice;
-    return tuner_choose(o->library, layout, s->key.kind, s->key.bytes, (int)usual, s->key.forced_protocol);
+    const bool playable = o->grain == GRAIN_STREAMS || collective_has_messages(choice.algorithm);
+    if (playable && plan_cache_exists(c->plans, &key)) return choice;
+    return tuner_choose(o->library, layout, s->key.kind, s->key.bytes,
+                        (int)plan_usual_algorithm(s->key.kind), s->key.forced_protocol);
 }
 
 // What the network will have delivered at the end: of messages, each transfer is rounded up to whole bytes by itself.
@@ -69,7 +119,8 @@ static uint64_t network_bytes_of(collectives *c, const shape *s)
 static void lay_plan(collectives *c, shape *s)
 {
     const group *g = &c->groups.items[s->key.group];
-    const plan_cache_key key = plan_key_of(c, s, s->choice.algorithm);
+    plan_cache_key key = plan_key_of(c, s, s->choice.algorithm);
+    cut_plan(c, s, &key);
     s->plan = plan_cache_find(c->plans, &key);
     const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
     SIM_ASSERT(p->ranks == g->def.count);
@@ -84,13 +135,40 @@ static void lay_plan(collectives *c, shape *s)
     }
 }
 
-// At which so many bytes take that long; 0: no cap, for they take no time or would need a rate beyond any link's.
+// At which so many bytes take that long, rounded up, as the network rounds their time up; 0: no cap, for they take no time or
+// would need a rate beyond any link's.
 static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
 {
     if (bytes == 0 || time_ps == 0) return 0;
-    const unsigned __int128 cap = (unsigned __int128)bytes * UINT64_C(1000000000000000) /
-                                  (unsigned __int128)time_ps;
-    return cap > UINT64_MAX / 2 ? 0 : cap > 0 ? (uint64_t)cap : 1;
+    const unsigned __int128 work = (unsigned __int128)bytes * UINT64_C(1000000000000000),
+                            cap = (work + (uint64_t)time_ps - 1) / (uint64_t)time_ps;
+    return cap > UINT64_MAX / 2 ? 0 : (uint64_t)cap;
+}
+
+// The most that one rank sends.
+static uint64_t busiest_rank_bytes(const shape *s, const plan *p)
+{
+    uint64_t most = 0;
+    for (uint32_t e = 0; e < p->edge_count;) {
+        uint64_t sum = 0;
+        for (const uint32_t from = p->edges[e].from; e < p->edge_count && p->edges[e].from == from; e++)
+            sum += s->edges[e].bytes;
+        if (sum > most) most = sum;
+    }
+    return most;
+}
+
+// Equal steps: each takes its part of stream_ps, by its bytes. Of a tree, a lane's pieces follow one another over each edge, and
+// a piece takes all hops up and down; parts for other ranks follow one another from each, with one hop to go. What is left
+// of the pace's time is that of the hops.
+static void find_steps(shape *s, const plan *p)
+{
+    const bool tree = s->choice.algorithm == ALGORITHM_TREE;
+    const uint32_t pieces = tree ? p->chunks / p->rings : p->steps, hops = p->steps - pieces + 1;
+    s->chain_bytes = tree ? s->busiest_bytes : busiest_rank_bytes(s, p);
+    const sim_time moving_ps = s->pace.stream_ps / (sim_time)pieces * (sim_time)(pieces - 1);
+    const sim_time rest_ps = pace_time_ps(&s->pace) - s->pace.entry_ps - moving_ps;
+    s->hop_ps = rest_ps / (sim_time)hops;
 }
 
 static void fill_shape(collectives *c, shape *s)
@@ -101,6 +179,7 @@ static void fill_shape(collectives *c, shape *s)
                       s->key.bytes);
     lay_plan(c, s);
     const plan *p = &shape_plan(c, s)->plan;
+    if (c->options.grain == GRAIN_MESSAGES && !s->by_slices && p->steps > 0) find_steps(s, p);
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
     s->requests = c->options.grain == GRAIN_STREAMS ? p->steps > 0 : shape_plan(c, s)->transfer_count;
@@ -136,23 +215,74 @@ uint32_t shape_find(collectives *c, const collective_request *request)
 
 // Each ring has a share of its own in what others want too: of a pair that several rings share, the transfers weigh as many
 // times those of the pair with the fewest, as in a stream (models/network/fluid_path.c).
-static uint32_t weight_of(const shape *s, const plan *p, uint32_t edge)
+static uint32_t weight_of(const shape *s, const cached_plan *cached, uint32_t edge)
 {
+    const plan *p = &cached->plan;
+    if (cached->key.apart) return 1;
     return (p->edges[edge].rings + s->least_rings - 1) / s->least_rings;
+}
+
+// How long its bytes take alone, without what every slice costs.
+static sim_time bytes_ps(const shape *s, sim_time full_ps, uint64_t bytes, uint32_t rings)
+{
+    const double part = (double)bytes / ((double)s->slice_bytes * rings);
+    return llround((double)full_ps * part);
+}
+
+// Of a transfer between nodes.
+static sim_time nic_ps(const shape *s, uint64_t bytes, uint32_t rings)
+{
+    const collective_pace *p = &s->pace;
+    const sim_time moving_ps = p->nic_ps > p->host_ps ? p->nic_ps - p->message_ps : 0;
+    const sim_time all_ps = p->message_ps + bytes_ps(s, moving_ps, bytes, rings);
+    return all_ps > p->host_ps ? all_ps : p->host_ps;
+}
+
+static sim_time step_ps(const shape *s, uint64_t wire_bytes)
+{
+    if (s->chain_bytes == 0) return 0;
+    return (sim_time)((unsigned __int128)(uint64_t)s->pace.stream_ps * wire_bytes / s->chain_bytes);
+}
+
+slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t)
+{
+    const cached_plan *cached = shape_plan(c, s);
+    const plan_message *first = cached_first_message(cached, t);
+    const uint64_t bytes = cached_transfer_bytes(cached, t);
+    const uint32_t rings = cached->first_messages[t + 1] - cached->first_messages[t];
+    if (!s->by_slices) {
+        const sim_time moving_ps = step_ps(s, library_wire_bytes(cut_of(c, s), bytes));
+        return (slice_times){ .seen_ps = s->hop_ps > moving_ps ? s->hop_ps - moving_ps : 0 };
+    }
+    if (!cached->leaves[first->edge]) return (slice_times){ .seen_ps = s->pace.visible_ps };
+    return (slice_times){ .by_nic = true,
+                          .copy_ps = s->pace.slice_ps +
+                                     bytes_ps(s, s->pace.out_work_ps - s->pace.slice_ps, bytes, rings),
+                          .seen_ps = s->pace.network_hop_ps };
 }
 
 network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge)
 {
     const cached_plan *cached = shape_plan(c, s);
     const uint32_t e = cached_first_message(cached, t)->edge;
-    const sim_time step_ps = s->pace.stream_ps / (sim_time)cached->plan.steps;
+    const uint64_t bytes = cached_transfer_bytes(cached, t);
+    const uint32_t rings = cached->first_messages[t + 1] - cached->first_messages[t];
     *edge = s->edges[e];
-    edge->bytes = library_wire_bytes(cut_of(c, s), cached_transfer_bytes(cached, t));
+    edge->bytes = library_wire_bytes(cut_of(c, s), bytes);
+    sim_time latency_ps = 0, moving_ps;
+    if (!s->by_slices) {
+        moving_ps = step_ps(s, edge->bytes);
+    } else if (cached->leaves[e]) {
+        moving_ps = nic_ps(s, bytes, rings);
+    } else {
+        latency_ps = s->pace.slice_ps;
+        moving_ps = bytes_ps(s, s->pace.work_ps - latency_ps, bytes, rings);
+    }
     return (network_request){ .edges = edge,
                               .edge_count = 1,
-                              .latency_ps = edge->bytes == 0 ? step_ps : 0,
-                              .rate_cap_mBps = cap_mBps(edge->bytes, step_ps),
-                              .weight = weight_of(s, &cached->plan, e),
+                              .latency_ps = latency_ps + (edge->bytes == 0 ? moving_ps : 0),
+                              .rate_cap_mBps = cap_mBps(edge->bytes, moving_ps),
+                              .weight = weight_of(s, cached, e),
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
 }
@@ -175,6 +305,20 @@ uint32_t collective_shape(collectives *c, const collective_request *request)
 }
 
 // ---- forecast ----
+
+uint64_t collective_message_count(collectives *c, const collective_request *request)
+{
+    SIM_ASSERT(request->group < c->groups.count);
+    if (c->options.grain == GRAIN_STREAMS || c->groups.items[request->group].def.count == 1) return 0;
+    shape s = { .key = *request };
+    const collective_layout layout = layout_for(c, &s);
+    s.choice = choose(c, &s, &layout);
+    s.pace = pace_of(c->options.library, &layout, request->kind, s.choice.algorithm, s.choice.protocol,
+                     request->bytes);
+    plan_cache_key key = plan_key_of(c, &s, s.choice.algorithm);
+    cut_plan(c, &s, &key);
+    return plan_cache_messages(c->plans, &key);
+}
 
 uint64_t collective_transfer_count(collectives *c, const collective_request *request)
 {

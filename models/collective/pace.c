@@ -83,7 +83,7 @@ double pace_rendezvous_thread_s(const collective_layout *layout, double wire_byt
 
 sim_time pace_ps(double seconds)
 {
-    return units_ps_from_s(fmin(seconds, units_s_from_ps(PACE_LONGEST_PS)));
+    return llround(fmin(seconds * 1e12, (double)PACE_LONGEST_PS));
 }
 
 collective_pace pace_make(double latency_s, double stream_s)

@@ -22,11 +22,17 @@ typedef struct collective_pace {
     // bytes at the rate of the running pipeline, so that an edge carries its bytes at bytes / stream_ps, never faster. In a
     // collective of one slice it is that slice.
     sim_time latency_ps, stream_ps;
-    // What one slice of one channel meets, the first of a chunk (rings and sends; 0 elsewhere).
-    sim_time work_ps;        // of the CTA that sends it
-    sim_time visible_ps;     // then, inside a node, until the next GPU sees it
+    sim_time entry_ps; // of the latency: before anything moves
+    // What one slice of one channel meets, the first of a chunk (rings, broadcast and reduce; 0 elsewhere).
+    sim_time slice_ps;       // of its work, beside its bytes
+    sim_time work_ps;        // of the CTA that sends it inside its node
+    sim_time out_work_ps;    // of one that sends it to the NIC
+    sim_time visible_ps;     // after its work, inside a node, until the next GPU sees it
+    sim_time message_ps;     // of the NIC, beside its bytes
+    sim_time host_ps;        // of the host thread
     sim_time nic_ps;         // of the NIC or the host thread, whichever is longer
     sim_time network_hop_ps; // then, between nodes, until the next GPU sees it
+    sim_time drain_ps;       // of the last slice, once it is there
     uint32_t steps;          // of a loop, one behind the other (rings)
     double loops;            // that the buffer takes; the last may be a part of one
 } collective_pace;

@@ -29,7 +29,7 @@ double pace_channels_per_thread(const collective_layout *layout, double channels
 double pace_rendezvous_hop_s(const collective_layout *layout, double wire_bytes);
 double pace_rendezvous_thread_s(const collective_layout *layout, double wire_bytes);
 
-// To ticks; what takes longer than a clock runs is cut off.
+// To the nearest tick; what takes longer than a clock runs is cut off.
 sim_time pace_ps(double seconds);
 // latency_s and stream_s to ticks. The rest of the pace is left to its maker.
 collective_pace pace_make(double latency_s, double stream_s);

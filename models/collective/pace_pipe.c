@@ -46,8 +46,15 @@ collective_pace pace_pipe(const pace_request *q)
     pace.slots = r.slots;
     pace.steps = l->ranks - 1;
     pace.loops = r.bytes / chunk;
+    pace.entry_ps = pace_ps(entry_s);
+    pace.slice_ps = pace_ps(r.slice_s);
     pace.work_ps = pace_ps(p.work_s);
+    pace.out_work_ps = pace_ps(r.slice_s + chunk / r.network_Bps);
     pace.visible_ps = pace_ps(r.visible_s);
+    if (l->nodes > 1) {
+        pace.message_ps = pace_ps(r.message_s);
+        pace.host_ps = pace_ps(r.host_s);
+    }
     pace.nic_ps = pace_ps(p.nic_s);
     pace.network_hop_ps = pace_ps(r.hop_s);
     return pace;

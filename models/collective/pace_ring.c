@@ -128,6 +128,16 @@ static double drain_s(const slice_ring *r)
     return r->slices * work_s(r, s0, r->network_Bps) + (leaves ? r->hop_s : 0);
 }
 
+// From the moment when the last slice with bytes is there: its work and that of an empty one, or all slices of the last chunk,
+// which a rank works on once it has sent its own, as long ago as the last one was on its way.
+static double last_drain_s(const slice_ring *r)
+{
+    const double chunk = loops_of(r).last_chunk, s0 = slice_ring_slice_bytes(r, chunk, 0);
+    const double work0_s = work_s(r, s0, r->network_Bps);
+    if (s0 >= chunk) return work0_s + (r->slices - 1) * r->slice_s;
+    return fmax(work0_s, r->slices * work0_s - r->visible_s);
+}
+
 double pace_ring_closed_s(const slice_ring *ring)
 {
     return stream_s(ring) + drain_s(ring);
@@ -149,9 +159,15 @@ collective_pace pace_ring(const pace_request *q)
     pace.slots = r.slots;
     pace.steps = r.steps;
     pace.loops = loops.full + loops.last_chunk / r.chunk_bytes;
+    pace.entry_ps = pace_ps(entry_s);
+    pace.slice_ps = pace_ps(r.slice_s);
     pace.work_ps = pace_ps(work_s(&r, s0, r.link_Bps));
+    pace.out_work_ps = pace_ps(work_s(&r, s0, r.network_Bps));
+    pace.drain_ps = pace_ps(last_drain_s(&r));
     pace.visible_ps = pace_ps(r.visible_s);
     if (q->layout->nodes > 1) {
+        pace.message_ps = pace_ps(r.message_s);
+        pace.host_ps = pace_ps(r.host_s);
         pace.nic_ps = pace_ps(service_s(&r, s0));
         pace.network_hop_ps = pace_ps(r.hop_s);
     }

@@ -82,7 +82,7 @@ static uint32_t *build_transfers(arena *a, cached_plan *c)
     const plan_message *messages = c->plan.messages;
     uint32_t *transfer_of = arena_array(a, uint32_t, c->plan.message_count);
     for (uint32_t m = 0; m < c->plan.message_count; m++) {
-        bool begins = m == 0 || messages[m].step != messages[m - 1].step ||
+        bool begins = m == 0 || c->key.apart || messages[m].step != messages[m - 1].step ||
                       messages[m].edge != messages[m - 1].edge;
         if (begins) c->first_messages[c->transfer_count++] = m;
         transfer_of[m] = c->transfer_count - 1;
@@ -91,60 +91,158 @@ static uint32_t *build_transfers(arena *a, cached_plan *c)
     return transfer_of;
 }
 
-static uint32_t add_predecessor(uint32_t *out, uint32_t count, uint32_t transfer)
+typedef struct follower { // `later` waits for `earlier`
+    uint32_t earlier, later;
+    follower_kind kind;
+} follower;
+ARRAY_OF(follower, follower_array);
+
+static void add_follower(arena *a, follower_array *all, uint32_t since, follower made)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (out[i] == transfer) return count;
-    out[count] = transfer;
-    return count + 1;
+    for (uint32_t i = since; i < all->count; i++)
+        if (all->items[i].earlier == made.earlier && all->items[i].kind == made.kind) return;
+    *array_push(all, a) = made;
 }
 
-// The transfers that one waits for, each once, into out, which has room for all waits of its messages. They are few.
-static uint32_t find_predecessors(const cached_plan *c, const uint32_t *transfer_of, uint32_t transfer,
-                                  uint32_t *out)
+// What a transfer waits for, each once; few.
+static void find_predecessors(arena *a, const cached_plan *c, const uint32_t *transfer_of, uint32_t transfer,
+                              follower_array *all)
 {
     const plan *p = &c->plan;
-    uint32_t count = 0;
+    const uint32_t since = all->count;
     for (uint32_t m = c->first_messages[transfer]; m < c->first_messages[transfer + 1]; m++) {
-        const int32_t before[] = { p->messages[m].after_own, p->messages[m].after_received };
-        for (size_t i = 0; i < ARRAY_COUNT(before); i++)
-            if (before[i] != PLAN_NONE) count = add_predecessor(out, count, transfer_of[before[i]]);
+        const plan_message *message = &p->messages[m];
         uint32_t first;
+        if (message->after_own != PLAN_NONE)
+            add_follower(a, all, since, (follower){ transfer_of[message->after_own], transfer, FOLLOWS_OWN });
+        if (message->after_received != PLAN_NONE)
+            add_follower(a, all, since,
+                         (follower){ transfer_of[message->after_received], transfer, FOLLOWS_DATA });
         const uint32_t more = p->more_count > 0 ? plan_more_waits(p, m, &first) : 0;
         for (uint32_t i = 0; i < more; i++)
-            count = add_predecessor(out, count, transfer_of[p->more[first + i].received]);
+            add_follower(a, all, since,
+                         (follower){ transfer_of[p->more[first + i].received], transfer, FOLLOWS_DATA });
     }
-    SIM_ASSERT(count <= UINT8_MAX);
-    return count;
 }
 
 // Rows of followers by counting: sizes, then starts, then entries, which move each start to the next row's; last, back.
-static void build_followers(arena *a, cached_plan *c)
+static void sort_followers(cached_plan *c, const follower_array *all)
 {
-    const uint32_t messages = c->plan.message_count;
-    const size_t waits = 2 * (size_t)messages + c->plan.more_count;
-    c->first_messages = arena_array(a, uint32_t, (size_t)messages + 1); // as many as there may be at most
-    c->waits = arena_array(a, uint8_t, messages);
-    c->follower_starts = arena_array(a, uint32_t, (size_t)messages + 1);
-    c->followers = arena_array(a, uint32_t, waits);
-    arena_mark_t mark = arena_mark(a);
-    const uint32_t *transfer_of = build_transfers(a, c);
-    uint32_t *before = arena_array(a, uint32_t, waits), *next = before;
-    for (uint32_t t = 0; t < c->transfer_count; t++) {
-        c->waits[t] = (uint8_t)find_predecessors(c, transfer_of, t, next);
-        for (uint32_t i = 0; i < c->waits[t]; i++)
-            c->follower_starts[*next++ + 1]++;
-    }
+    memset(c->follower_starts, 0, ((size_t)c->transfer_count + 1) * sizeof *c->follower_starts);
+    for (uint32_t i = 0; i < all->count; i++)
+        c->follower_starts[all->items[i].earlier + 1]++;
     for (uint32_t t = 0; t < c->transfer_count; t++)
         c->follower_starts[t + 1] += c->follower_starts[t];
-    next = before;
-    for (uint32_t t = 0; t < c->transfer_count; t++)
-        for (uint32_t i = 0; i < c->waits[t]; i++)
-            c->followers[c->follower_starts[*next++]++] = t;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const uint32_t at = c->follower_starts[all->items[i].earlier]++;
+        c->followers[at] = all->items[i].later;
+        c->follower_kinds[at] = (uint8_t)all->items[i].kind;
+    }
     for (uint32_t t = c->transfer_count; t > 0; t--)
         c->follower_starts[t] = c->follower_starts[t - 1];
     c->follower_starts[0] = 0;
+}
+
+// The transfer that was so many earlier on its edge has made room once all that pass it on have copied it; where nobody does,
+// once it is received.
+static void add_slot(arena *a, const cached_plan *c, uint32_t earlier, uint32_t later, follower_array *all)
+{
+    const uint32_t since = all->count;
+    bool passed_on = false;
+    for (uint32_t f = c->follower_starts[earlier]; f < c->follower_starts[earlier + 1]; f++) {
+        if (c->follower_kinds[f] != FOLLOWS_DATA) continue;
+        SIM_ASSERT(c->followers[f] < later); // no circle
+        add_follower(a, all, since, (follower){ c->followers[f], later, FOLLOWS_SLOT });
+        passed_on = true;
+    }
+    if (!passed_on) add_follower(a, all, since, (follower){ earlier, later, FOLLOWS_DATA });
+}
+
+// Transfers that follow one another: over one edge, apart also of one ring.
+static size_t line_of(const cached_plan *c, uint32_t transfer)
+{
+    const plan_message *m = cached_first_message(c, transfer);
+    return c->key.apart ? (size_t)m->edge * c->plan.rings + m->ring : m->edge;
+}
+
+static size_t line_count(const cached_plan *c)
+{
+    return (size_t)c->plan.edge_count * (c->key.apart ? c->plan.rings : 1);
+}
+
+static void add_slots(arena *a, const cached_plan *c, follower_array *all)
+{
+    uint32_t *window = arena_array(a, uint32_t, line_count(c) * 2 * c->key.slots);
+    uint32_t *sent = arena_array(a, uint32_t, line_count(c));
+    for (uint32_t t = 0; t < c->transfer_count; t++) {
+        const uint32_t edge = cached_first_message(c, t)->edge;
+        const uint32_t slots = (c->leaves[edge] ? 2 : 1) * c->key.slots;
+        const size_t line = line_of(c, t);
+        uint32_t *place = &window[line * 2 * c->key.slots + sent[line] % slots];
+        if (sent[line] >= slots) add_slot(a, c, *place, t, all);
+        *place = t;
+        sent[line]++;
+    }
+}
+
+// Which of the edges lead from node to node.
+static void find_leaving(arena *a, cached_plan *c, const ring_set *rings)
+{
+    c->leaves = arena_array(a, bool, c->plan.edge_count);
+    const arena_mark_t mark = arena_mark(a);
+    uint32_t *node_of = arena_array(a, uint32_t, rings->ranks);
+    for (uint32_t v = 0; v < plan_nodes(rings); v++)
+        for (uint32_t place = plan_node_start(rings, v); place < plan_node_start(rings, v + 1); place++)
+            node_of[rings->orders[place]] = v;
+    for (uint32_t e = 0; e < c->plan.edge_count; e++)
+        c->leaves[e] = node_of[c->plan.edges[e].from] != node_of[c->plan.edges[e].to];
     arena_release(a, mark);
+}
+
+static void chain_edges(arena *a, cached_plan *c)
+{
+    const arena_mark_t mark = arena_mark(a);
+    uint32_t *latest1 = arena_array(a, uint32_t, line_count(c)); // 1 + the last of each line
+    for (uint32_t t = 0; t < c->transfer_count; t++) {
+        uint32_t *before1 = &latest1[line_of(c, t)];
+        c->next_on_edge[t] = NO_ID;
+        c->first_on_edge[t] = *before1 == 0;
+        if (*before1 > 0) c->next_on_edge[*before1 - 1] = t;
+        *before1 = t + 1;
+    }
+    arena_release(a, mark);
+}
+
+static void build_followers(arena *a, cached_plan *c, const ring_set *rings)
+{
+    const uint32_t messages = c->plan.message_count;
+    c->first_messages = arena_array(a, uint32_t, (size_t)messages + 1); // as many as there may be at most
+    c->waits = arena_array(a, uint16_t, messages);
+    c->follower_starts = arena_array(a, uint32_t, (size_t)messages + 1);
+    c->next_on_edge = arena_array(a, uint32_t, messages);
+    c->first_on_edge = arena_array(a, bool, messages);
+    find_leaving(a, c, rings);
+    // Each of a message's waits, and for its slot those that pass on one other, or that one.
+    const size_t waits = 2 * (size_t)messages + c->plan.more_count;
+    const size_t most = c->key.slots > 0 ? 2 * waits + messages : waits;
+    c->followers = arena_array(a, uint32_t, most);
+    c->follower_kinds = arena_array(a, uint8_t, most);
+    const arena_mark_t mark = arena_mark(a);
+    const uint32_t *transfer_of = build_transfers(a, c);
+    follower_array all = { 0 };
+    array_reserve(&all, a, (uint32_t)most);
+    for (uint32_t t = 0; t < c->transfer_count; t++)
+        find_predecessors(a, c, transfer_of, t, &all);
+    sort_followers(c, &all);
+    if (c->key.slots > 0) {
+        add_slots(a, c, &all);
+        SIM_ASSERT(all.count <= most);
+        sort_followers(c, &all);
+    }
+    for (uint32_t i = 0; i < all.count; i++)
+        c->waits[all.items[i].later]++;
+    arena_release(a, mark);
+    chain_edges(a, c);
 }
 
 // ---- plans ----
@@ -155,7 +253,8 @@ static plan_request request_of(const plan_cache *c, const plan_cache_key *key)
                            .algorithm = key->algorithm,
                            .rings = plan_cache_rings(c, key->rings),
                            .bytes = key->bytes,
-                           .grain = c->grain };
+                           .grain = c->grain,
+                           .cut = key->cut };
 }
 
 bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key)
@@ -164,17 +263,26 @@ bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key)
     return plan_exists(&request);
 }
 
+// A tree sends each piece up and down over every edge of each lane.
+uint64_t plan_cache_messages(const plan_cache *c, const plan_cache_key *key)
+{
+    const plan_request request = request_of(c, key);
+    if (key->algorithm != ALGORITHM_TREE) return plan_message_count(&request);
+    const uint64_t lanes = request.rings->count * (plan_nodes(request.rings) > 1 ? 2 : 1);
+    return 2 * lanes * plan_pieces(&key->cut, key->bytes / lanes + 1) * (request.rings->ranks - 1);
+}
+
 static bool same_key(const plan_cache_key *a, const plan_cache_key *b)
 {
-    const bool rings = a->kind == COLLECTIVE_SEND_RECV || a->rings == b->rings;
-    return a->kind == b->kind && a->algorithm == b->algorithm && rings && a->bytes == b->bytes;
+    return a->kind == b->kind && a->algorithm == b->algorithm && a->rings == b->rings &&
+           a->bytes == b->bytes && a->cut.chunk_bytes == b->cut.chunk_bytes &&
+           a->cut.slices == b->cut.slices && a->slots == b->slots && a->apart == b->apart;
 }
 
 uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key)
 {
     const plan_request request = request_of(c, key);
-    const uint32_t rings = key->kind == COLLECTIVE_SEND_RECV ? NO_ID : key->rings;
-    const uint64_t hash = key->bytes ^ (uint64_t)rings << 36 ^ (uint64_t)key->kind << 60 ^
+    const uint64_t hash = key->bytes ^ (uint64_t)key->rings << 36 ^ (uint64_t)key->kind << 60 ^
                           (uint64_t)key->algorithm << 56;
     uint32_t first = NO_ID;
     map_get(c->by_key, hash, &first);
@@ -184,7 +292,7 @@ uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key)
     made->key = *key;
     made->next = first;
     plan_build(c->arena, &request, &made->plan);
-    if (made->plan.message_count > 0) build_followers(c->arena, made);
+    if (made->plan.message_count > 0) build_followers(c->arena, made, request.rings);
     map_set(c->by_key, hash, c->plans.count - 1);
     return c->plans.count - 1;
 }
@@ -203,10 +311,13 @@ plan_state *plan_cache_lend(plan_cache *c, uint32_t index)
         p->free_states = state->next;
     } else {
         state = arena_new(c->arena, plan_state);
-        state->waits = arena_array(c->arena, uint8_t, p->transfer_count);
+        state->waits = arena_array(c->arena, uint16_t, p->transfer_count);
+        state->nic = arena_array(c->arena, uint8_t, p->transfer_count);
         if (c->keep_starts) state->starts = arena_array(c->arena, int64_t, p->transfer_count);
     }
-    if (p->transfer_count > 0) memcpy(state->waits, p->waits, p->transfer_count);
+    if (p->transfer_count > 0) memcpy(state->waits, p->waits, p->transfer_count * sizeof *state->waits);
+    for (uint32_t i = 0; i < p->transfer_count; i++)
+        state->nic[i] = p->first_on_edge[i];
     return state;
 }
 

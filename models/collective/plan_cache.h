@@ -3,16 +3,20 @@
 // by message needs: which messages travel together, who waits for whom, and blocks of waiting counts that are lent to
 // instances and come back. One grain per cache.
 //
-// Messages of one step on one edge are one transfer, whatever their rings. Rings that share a pair of neighbours share its
-// link, each step of all of them at the same time, and pay the latency of that step once. As transfers of their own they
-// would each have the whole link on a network without contention, and m rings would be m times too fast there.
+// Messages of one step on one edge are one transfer, whatever their rings, where all rings go in step. Rings over nodes do not: each
+// is at its crossing when others are inside, and their messages are transfers apart.
 #pragma once
 #include "models/collective/plan.h"
 #include "models/ids.h"
 
+// For what of a transfer another waits: that its sender has copied it; that it is received; that what it passes on has made room.
+typedef enum follower_kind { FOLLOWS_OWN, FOLLOWS_DATA, FOLLOWS_SLOT } follower_kind;
+enum { NIC_READY = 2 };
+
 // What one instance keeps per transfer while it is played.
 typedef struct plan_state {
-    uint8_t *waits;          // per transfer: predecessors still missing
+    uint16_t *waits;         // per transfer: predecessors still missing
+    uint8_t *nic;            // per transfer: NIC_READY once it is copied and the one before it has left
     int64_t *starts;         // per transfer: time of its start; only if the cache keeps starts
     struct plan_state *next; // of the free ones
 } plan_state;
@@ -22,6 +26,9 @@ typedef struct plan_cache_key {
     collective_algorithm algorithm;
     uint32_t rings; // as plan_cache_add_rings() numbered them
     uint64_t bytes;
+    plan_cut cut;
+    uint32_t slots; // transfers of an edge in flight, between nodes twice as many; 0: any number
+    bool apart;     // each message is a transfer of its own
 } plan_cache_key;
 
 typedef struct cached_plan {
@@ -30,9 +37,13 @@ typedef struct cached_plan {
     uint32_t next;             // with the same hash key, or NO_ID
     uint32_t transfer_count;   // 0 in the streams grain
     uint32_t *first_messages;  // transfer_count + 1: where the messages of a transfer begin
-    uint8_t *waits;            // per transfer: its number of predecessors
+    uint16_t *waits;           // per transfer: its number of predecessors
     uint32_t *follower_starts; // transfer_count + 1 entries into followers
     uint32_t *followers;       // the transfers that wait for a transfer
+    uint8_t *follower_kinds;   // follower_kind: for what
+    uint32_t *next_on_edge;    // per transfer: the one behind it (apart: of its ring), or NO_ID
+    bool *first_on_edge;
+    bool *leaves; // per edge: from node to node
     plan_state *free_states;
 } cached_plan;
 
@@ -43,7 +54,8 @@ uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
 const ring_set *plan_cache_rings(const plan_cache *c,
                                  uint32_t index); // valid until the next plan_cache_add_rings()
 bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key); // plan_exists()
-// Builds a missing one. Send-recv is the same for all rings of two ranks.
+uint64_t plan_cache_messages(const plan_cache *c, const plan_cache_key *key); // of a plan that need not be there yet
+// Builds a missing one.
 uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key);
 cached_plan *plan_cache_at(plan_cache *c, uint32_t index);  // valid until the next plan_cache_find()
 plan_state *plan_cache_lend(plan_cache *c, uint32_t index); // waits at their beginning

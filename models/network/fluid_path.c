@@ -149,20 +149,38 @@ static void path_add(network *n, uint32_t link, uint64_t bytes)
     crossing->bytes += bytes;
 }
 
-// Lays all strands on the path. The unit: the bytes of the least that has any, or 1/64 of the greatest.
-static uint64_t lay_strands(network *n, const transfer *t)
+// Of all strands together.
+typedef struct strand_sum {
+    uint64_t unit_bytes;   // the bytes of the least that has any, or 1/64 of the greatest
+    sim_time capped_ps;    // what the slowest of them takes by its cap; 0: there is none
+    sim_time least_latency_ps, most_latency_ps, delay_ps;
+    bool strays;
+} strand_sum;
+
+// Lays all strands on the path.
+static strand_sum lay_strands(network *n, const transfer *t)
 {
     enum { UNITS_MAX = 64 };
     uint64_t least = UINT64_MAX, greatest = 0;
+    strand_sum sum = { .least_latency_ps = SIM_TIME_MAX };
     for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
+        if (s.latency_ps < sum.least_latency_ps) sum.least_latency_ps = s.latency_ps;
+        if (s.latency_ps > sum.most_latency_ps) sum.most_latency_ps = s.latency_ps;
+        if (s.delay_ps > sum.delay_ps) sum.delay_ps = s.delay_ps;
+        sum.strays |= s.strays;
         if (s.bytes == 0) continue;
         if (s.bytes > greatest) greatest = s.bytes;
         if (s.bytes < least) least = s.bytes;
+        if (s.cap_mBps != MAXMIN_NONE) {
+            const sim_time capped_ps = wire_ps(work_of(s.bytes), s.cap_mBps);
+            if (capped_ps > sum.capped_ps) sum.capped_ps = capped_ps;
+        }
         for (uint32_t i = 0; i < s.count; i++)
             path_add(n, s.path[i], s.bytes);
     }
     uint64_t part = greatest / UNITS_MAX + (greatest % UNITS_MAX > 0);
-    return least > part ? least : part;
+    sum.unit_bytes = least > part ? least : part;
+    return sum;
 }
 
 static uint32_t units_in(uint64_t bytes, uint64_t unit_bytes, uint32_t strands)
@@ -215,20 +233,39 @@ static sim_time flow_wire_ps(const network *n, const fluid_demand *demand)
     return wire_ps(demand->work, rate_mBps > 0 ? rate_mBps : 1);
 }
 
-// The cap of the unit, the tail, and whether any strand strays.
-static void add_limits(const network *n, const transfer *t, uint64_t unit_bytes, fluid_demand *demand)
+// The longest that a strand takes alone, with its latency.
+static sim_time longest_strand_ps(const network *n, const transfer *t, const strand_sum *sum)
 {
+    const fluid_network *f = n->state;
     sim_time longest_ps = 0;
-    for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
-        const sim_time own_ps = strand_wire_ps(n, &s);
-        if (s.latency_ps + own_ps > longest_ps) longest_ps = s.latency_ps + own_ps;
-        if (s.delay_ps > demand->delay_ps) demand->delay_ps = s.delay_ps;
-        demand->strays |= s.strays;
-        if (s.bytes == 0 || s.cap_mBps == MAXMIN_NONE) continue;
-        const uint64_t cap_mBps = s.cap_mBps / units_in(s.bytes, unit_bytes, 1);
-        if (cap_mBps < demand->cap_mBps) demand->cap_mBps = cap_mBps > 0 ? cap_mBps : 1;
+    if (sum->least_latency_ps == sum->most_latency_ps) { // then it is that of the slowest link, or by cap
+        longest_ps = sum->capped_ps;
+        for (uint32_t i = 0; i < f->path.count; i++) {
+            const fluid_crossing *crossing = &f->path.items[i];
+            const sim_time time_ps = wire_ps(work_of(crossing->bytes),
+                                             topology_rate_mBps(n->topology, crossing->link));
+            if (time_ps > longest_ps) longest_ps = time_ps;
+        }
+        return longest_ps + sum->most_latency_ps;
     }
-    const sim_time together_ps = flow_wire_ps(n, demand);
+    for (fluid_strand s = { 0 }; fluid_next_strand(n, t, &s);) {
+        const sim_time own_ps = s.latency_ps + strand_wire_ps(n, &s);
+        if (own_ps > longest_ps) longest_ps = own_ps;
+    }
+    return longest_ps;
+}
+
+// The cap of the unit, by which no strand is faster than its own, and the tail.
+static void add_limits(const network *n, const transfer *t, const strand_sum *sum, fluid_demand *demand)
+{
+    demand->delay_ps = sum->delay_ps;
+    demand->strays = sum->strays;
+    if (sum->capped_ps > 0) {
+        const uint64_t capped_ps = (uint64_t)sum->capped_ps;
+        const fluid_work cap_mBps = (demand->work + capped_ps - 1) / capped_ps;
+        demand->cap_mBps = cap_mBps < MAXMIN_NONE ? (uint64_t)cap_mBps : MAXMIN_NONE;
+    }
+    const sim_time longest_ps = longest_strand_ps(n, t, sum), together_ps = flow_wire_ps(n, demand);
     demand->tail_ps = longest_ps > together_ps ? longest_ps - together_ps : 0;
 }
 
@@ -237,15 +274,15 @@ static fluid_demand demand_of_many(network *n, const transfer *t)
     fluid_network *f = n->state;
     fluid_demand demand = { .cap_mBps = MAXMIN_NONE };
     array_clear(&f->path);
-    const uint64_t unit_bytes = lay_strands(n, t);
+    const strand_sum sum = lay_strands(n, t);
     if (f->path.count > 0) {
         for (uint32_t i = 0; i < f->path.count; i++) // strands were counted in the factor
-            f->path.items[i].factor = units_in(f->path.items[i].bytes, unit_bytes, f->path.items[i].factor);
+            f->path.items[i].factor = units_in(f->path.items[i].bytes, sum.unit_bytes, f->path.items[i].factor);
         const fluid_crossing *p = &f->path.items[pace_link(n)];
         demand.work = (work_of(p->bytes) + p->factor - 1) / p->factor;
         demand.pace_bytes = p->bytes / p->factor + (p->bytes % p->factor > 0);
     }
-    add_limits(n, t, unit_bytes, &demand);
+    add_limits(n, t, &sum, &demand);
     for (uint32_t i = 0; i < f->path.count; i++)
         f->place_of_link[f->path.items[i].link] = 0;
     return demand;

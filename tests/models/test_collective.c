@@ -4,7 +4,7 @@
 #include "models/collective/collective.h"
 #include "sim/array.h"
 #include "tests/support/fabric.h"
-#include "tests/support/nccl_terms.h"
+#include "tests/support/test_costs.h"
 #include "tests/support/random.h"
 #include <inttypes.h>
 
@@ -63,7 +63,8 @@ static bench *bench_create_at(uint64_t scale_up_mBps, uint32_t nodes, node_wirin
     b->t = test_fabric(a, nodes, wiring, scale_up_mBps, CABLE_MBPS);
     b->n = network_create_ideal(a, b->s, b->t);
     b->c = collectives_create(a, b->s, b->n,
-                              &(collectives_options){ .terms = &test_terms,
+                              &(collectives_options){ .library = &test_usual_costs.library,
+                   .hardware = &test_usual_costs.hardware,
                                                       .grain = grain,
                                                       .done = on_done,
                                                       .moved = moved ? on_moved : NULL,

@@ -6,7 +6,7 @@
 #include "models/network/fluid_network.h"
 #include "sim/array.h"
 #include "tests/support/fabric.h"
-#include "tests/support/nccl_terms.h"
+#include "tests/support/test_costs.h"
 
 enum { NODES = 3 };
 
@@ -43,7 +43,8 @@ static void add_player(bench *b, collective_grain grain)
     b->c = collectives_create(
         b->a, b->s, b->n,
         &(collectives_options){
-            .terms = &test_terms, .grain = grain, .done = on_done, .owner = b, .alone = b->alone });
+            .library = &test_usual_costs.library,
+                   .hardware = &test_usual_costs.hardware, .grain = grain, .done = on_done, .owner = b, .alone = b->alone });
 }
 
 static void bench_destroy(const bench *b)

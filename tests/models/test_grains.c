@@ -6,7 +6,7 @@
 #include "models/network/fluid_network.h"
 #include "sim/array.h"
 #include "tests/support/fabric.h"
-#include "tests/support/nccl_terms.h"
+#include "tests/support/test_costs.h"
 #include <inttypes.h>
 
 typedef struct bench {
@@ -65,7 +65,8 @@ static collective_result play(const group_case *g, network_engine engine, collec
                                  : network_create_fluid(a, b.s, t, &(fluid_options){ .check_every = 997 });
     collectives *c = collectives_create(
         a, b.s, b.n,
-        &(collectives_options){ .terms = &test_terms, .grain = grain, .done = on_done, .owner = &b });
+        &(collectives_options){ .library = &test_usual_costs.library,
+                   .hardware = &test_usual_costs.hardware, .grain = grain, .done = on_done, .owner = &b });
     vertex_id members[64];
     assert_true(g->ranks <= ARRAY_COUNT(members));
     for (uint32_t i = 0; i < g->ranks; i++)

@@ -119,7 +119,8 @@ static void the_switch_sums_where_it_can(void **state)
                          : network_create_fluid(a, s, t, &(fluid_options){ .check_every = 1 });
         collective_result got = { 0 };
         collectives *player = collectives_create(a, s, n,
-                                                 &(collectives_options){ .terms = &test_terms,
+                                                 &(collectives_options){ .library = &test_usual_costs.library,
+                   .hardware = &test_usual_costs.hardware,
                                                                          .grain = c->grain,
                                                                          .forced_algorithm = c->algorithm,
                                                                          .done = lone_done,

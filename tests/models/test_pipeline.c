@@ -2,12 +2,6 @@
 // Steps of pipelines: closed forms of the schedules, and what is worked out by hand.
 #include "tests/support/play.h"
 
-// Nothing has a latency, so a message of no bytes is there at once; one of `send_recv_base_ps` takes that long.
-static const collective_terms no_terms = {
-    .name = "none",
-    .ring = { { .payload_ratio = 1 }, { .payload_ratio = 1 }, { .payload_ratio = 1 } },
-};
-
 // All chunks of a stage together take so long per micro-batch.
 typedef struct stage_times {
     sim_time forward[8], backward[8]; // by stage
@@ -43,7 +37,7 @@ static play_options options_of(const stage_times *t, schedule_kind kind, uint32_
                            .owner = t,
                            .program = { .overlap_pipeline = true },
                            .steps = 1,
-                           .terms = &no_terms,
+                           .no_latency = true,
                            .instant = true };
 }
 
@@ -161,13 +155,6 @@ static void a_slow_stage_by_hand(void **state)
         assert_int_equal(p.caused_peer[l], 0);
 }
 
-static collective_terms sends_take(sim_time time)
-{
-    collective_terms terms = no_terms;
-    terms.send_recv_base_ps = time;
-    return terms;
-}
-
 // A message takes c < f. GPipe: the first micro-batch is p - 1 messages late at the last stage, and p - 1 more on the way back.
 // The last stage waits for the first message, and in the norm for the first stage: if m < p that is still waiting for its first
 // gradient then, which comes m b before the end, when the last stage has been done since (p - 1) (b + c) before the end.
@@ -176,11 +163,10 @@ static void messages_beside_passes_delay_the_first(void **state)
     (void)state;
     const stage_times t = equal_stages(1);
     const sim_time each = t.forward[0] + t.backward[0], c = 1709000;
-    const collective_terms terms = sends_take(c);
     for (uint32_t stages = 2; stages <= 6; stages++)
         for (uint32_t micro_batches = 1; micro_batches <= 7; micro_batches++) {
             play_options o = options_of(&t, SCHEDULE_GPIPE, stages, micro_batches);
-            o.terms = &terms;
+            o.message_ps = c;
             const played p = play(&o);
             assert_int_equal(p.step_ps[0],
                              (micro_batches + stages - 1) * each + 2 * (stages - 1) * c + NORM_PS);
@@ -197,10 +183,9 @@ static void messages_beside_passes_delay_round_trips(void **state)
     (void)state;
     const stage_times t = equal_stages(1);
     const sim_time each = t.forward[0] + t.backward[0], c = 1709000;
-    const collective_terms terms = sends_take(c);
     for (uint32_t micro_batches = 1; micro_batches <= 9; micro_batches++) {
         play_options o = options_of(&t, SCHEDULE_1F1B, 2, micro_batches);
-        o.terms = &terms;
+        o.message_ps = c;
         assert_int_equal(play(&o).step_ps[0],
                          (micro_batches + 1) * each + 2 * c * ((micro_batches + 1) / 2) + NORM_PS);
     }
@@ -222,9 +207,8 @@ static void blocking_exchanges_by_hand(void **state)
     (void)state;
     const stage_times t = equal_stages(1);
     const sim_time f = t.forward[0], b = t.backward[0], c = 1709000, r = 60013000;
-    const collective_terms terms = sends_take(c);
     play_options o = options_of(&t, SCHEDULE_1F1B, 2, 2);
-    o.terms = &terms;
+    o.message_ps = c;
     o.program.overlap_pipeline = false;
     o.restart_ps = r;
     o.steps = 2;
@@ -266,7 +250,7 @@ static void a_slow_stage_keeps_other_replicas_waiting(void **state)
                              .owner = &late,
                              .program = { .overlap_pipeline = true, .overlap_gradients = true },
                              .steps = 1,
-                             .terms = &no_terms,
+                             .no_latency = true,
                              .instant = true };
     const sim_time none = 0;
     play_options healthy = o;
@@ -297,7 +281,7 @@ static void fill_with_table(const void *owner, parallel_place place, play_rank *
                                    .backward_count = 1 };
 }
 
-// 2,000,000 elements of 4 bytes between two ranks at 431.7 GB/s by the terms of test_terms: base + 2 hops + 8e6 B / 431.7e9.
+// 2,000,000 elements of 4 bytes between two ranks at 431.7 GB/s by the costs of test_costs.h.
 // Stage 2 is done first, waits for stage 0 all the way back, then both wait for the table; stage 1 for both of them.
 static void both_ends_add_up_a_tied_table(void **state)
 {
@@ -311,7 +295,8 @@ static void both_ends_add_up_a_tied_table(void **state)
     o.program.tied_table = true;
     o.program.table_elements = 2000000;
     const played p = play(&o);
-    const sim_time table = 8419000 + 2 * 3407000 + 18531388; // 8e6 / 431.7e9 = 18.5313875 us
+    // 4e6 B / 431.7e9 = 9265693.77 ps: 9422000 + 9265693.77, and 2 (3407000 + 9265693.77)
+    const sim_time table = 18687694 + 25345388;
     assert_int_equal(p.step_ps[0], without + table);
     assert_int_equal(p.network_bytes, p.programmed_bytes);
     assert_int_equal(p.spans, p.counted.spans);

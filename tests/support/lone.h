@@ -4,7 +4,7 @@
 #include "models/collective/collective.h"
 #include "models/network/fluid_network.h"
 #include "tests/support/fabric.h"
-#include "tests/support/nccl_terms.h"
+#include "tests/support/test_costs.h"
 #include "tests/support/near.h"
 
 typedef struct lone_case { // GPUs 0, stride, 2 stride ..
@@ -32,7 +32,8 @@ static inline sim_time lone_play(const lone_case *l, network_engine engine, coll
     collective_result result = { 0 };
     collectives *c = collectives_create(
         a, s, n,
-        &(collectives_options){ .terms = &test_terms, .grain = grain, .done = lone_done, .owner = &result });
+        &(collectives_options){ .library = &test_usual_costs.library,
+                   .hardware = &test_usual_costs.hardware, .grain = grain, .done = lone_done, .owner = &result });
     vertex_id members[64];
     assert_true(l->ranks <= 64);
     for (uint32_t i = 0; i < l->ranks; i++)

@@ -8,7 +8,7 @@
 #include "models/training/step.h"
 #include "sim/array.h"
 #include "tests/support/fabric.h"
-#include "tests/support/nccl_terms.h"
+#include "tests/support/test_costs.h"
 #include "tests/support/near.h"
 
 enum {
@@ -59,7 +59,8 @@ typedef struct play_options {
     // Rank r runs on GPU r x gpu_stride of nodes; 0 of both: 1. With a stride of 2 each rank has a NIC of its own.
     uint32_t nodes, gpu_stride;
     bool instant;                  // the node's NVSwitch has no delay, and a rate beyond measure
-    const collective_terms *terms; // NULL: test_terms
+    bool no_latency;      // collectives have none, sends message_ps; else as test_usual_costs
+    sim_time message_ps;
     network_engine engine;
     collective_grain grain;
     bool fold, alone; // alone: tensor-parallel collectives at their time alone, where fold.h allows it
@@ -342,9 +343,15 @@ static inline played play(const play_options *o)
     network *n = o->engine == ENGINE_FLUID
                      ? network_create_fluid(a, s, fabric, &(fluid_options){ .check_every = 997 })
                      : network_create_ideal(a, s, fabric);
+    test_costs costs;
+    if (o->no_latency)
+        test_costs_without_latency(o->message_ps, &costs);
+    else
+        test_costs_copy(&test_usual_costs, &costs);
     step_settings settings = { .restart_ps = o->restart_ps,
                                .alone_sim = alone,
-                               .terms = o->terms ? o->terms : &test_terms,
+                               .library = &costs.library,
+                               .hardware = &costs.hardware,
                                .grain = o->grain,
                                .forced_protocol = PROTOCOL_SIMPLE,
                                .forced_algorithm = ALGORITHM_RING,
@@ -368,13 +375,14 @@ static inline played play(const play_options *o)
     return out;
 }
 
-// A ring on one node by the "simple" protocol of test_terms: base + steps hop + steps S / n / B, rounded up. n divides S.
+// A ring on one node by Simple (test_costs.h): base + steps (hop + S / n / B) + slice + S / n / B: latency and stream are rounded
+// to the tick apart. n divides S.
 static inline sim_time play_ring_ps(collective_kind kind, uint32_t ranks, uint64_t bytes)
 {
     const uint64_t steps = (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (ranks - 1);
     assert_int_equal(bytes % ranks, 0);
-    const unsigned __int128 scaled = (unsigned __int128)(steps * bytes / ranks) * UINT64_C(1000000000000000);
-    return 8419000 + (sim_time)steps * 3407000 + (sim_time)((scaled + SCALE_UP_MBPS - 1) / SCALE_UP_MBPS);
+    const double step_s = (double)(bytes / ranks) / ((double)SCALE_UP_MBPS * 1e-3);
+    return llround(8419000 + 1003000 + step_s * 1e12) + llround((double)steps * (3407000 + step_s * 1e12));
 }
 
 static inline void assert_spent(const played *p, lane_id lane, const sim_time want[BLAME_CAUSES])

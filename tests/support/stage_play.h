@@ -8,6 +8,7 @@
 #include "sim/array.h"
 #include "sim/check.h"
 #include "tests/support/near.h"
+#include "tests/support/test_costs.h"
 
 typedef struct stage_play {
     schedule_def def;
@@ -127,11 +128,8 @@ static inline stage_played stage_play_run(const stage_play *p)
     sim *s = sim_create(a, &(sim_options){ 0 });
     const topology *fabric = stage_play_fabric(a, p);
     network *n = network_create_ideal(a, s, fabric);
-    const collective_terms terms = {
-        .name = "none",
-        .ring = { { .payload_ratio = 1 }, { .payload_ratio = 1 }, { .payload_ratio = 1 } },
-        .send_recv_base_ps = p->message_ps
-    };
+    test_costs costs;
+    test_costs_without_latency(p->message_ps, &costs);
     const schedule order = schedule_build(a, &p->def);
     double *healthy = arena_array(a, double, p->def.stages);
     vertex_id *vertices = arena_array(a, vertex_id, p->def.stages);
@@ -148,7 +146,8 @@ static inline stage_played stage_play_run(const stage_play *p)
         .schedule = &order.def,
         .overlap_pipeline = p->overlap,
         .restart_ps = p->restart_ps,
-        .terms = &terms,
+        .library = &costs.library,
+        .hardware = &costs.hardware,
         .forced_protocol = PROTOCOL_SIMPLE,
         .steps = 1,
         .listener = { .on_span = stage_play_on_span, .on_step = stage_play_on_step, .owner = &out }
