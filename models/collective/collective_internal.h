@@ -31,14 +31,15 @@ typedef struct shape {
     uint64_t busiest_bytes; // of an edge
     uint64_t payload_bytes, network_bytes;
     uint32_t least_rings; // that share an edge
-    // Messages: by slices, or by steps that are alike, of as many bytes as this in stream_ps, each seen after hop_ps.
+    // Messages: by slices, or by steps that are alike, each seen after hop_ps.
     bool by_slices;
-    uint64_t chain_bytes, slice_bytes; // slice_bytes: of one ring, in pace.work_ps
+    uint64_t slice_bytes; // of one ring, in pace.work_ps
+    uint64_t line_bytes;  // that follow one another over an edge
     sim_time hop_ps, drain_ps;
     sim_time rest_ps, nic_rest_ps; // of the lane and of the NIC, after each slice
-    uint32_t requests;    // that one instance asks of the network
-    uint32_t prepared;    // of the network: its stream; NO_ID until the first is started
-    sim_time alone_ps;    // ALONE_UNKNOWN: nobody has asked
+    uint32_t requests;             // that one instance asks of the network
+    uint32_t prepared;             // of the network: its stream; NO_ID until the first is started
+    sim_time alone_ps;             // ALONE_UNKNOWN: nobody has asked
 } shape;
 
 enum { BARRIER_BYTES = 4 }; // what an all-reduce of one number moves
@@ -77,7 +78,7 @@ struct collectives {
     collectives_counters counters;
     uint32_t *crossings;        // by link or bundle, scratch of collectives_slowest_link(); NULL until then
     struct alone_player *alone; // NULL until it is needed
-    message_player *messages; // NULL in the streams grain
+    message_player *messages;   // NULL in the streams grain
 };
 
 // ---- collective_shape.c
@@ -95,10 +96,11 @@ static inline const cached_plan *shape_plan(const collectives *c, const shape *s
 }
 // What the network is asked for, but for client and tag: for transfer t of the messages grain, with room for its edge; for
 // the whole of the streams grain.
-// What a transfer takes beside what the network does: of its sender, before the NIC has it; until it is seen.
+// What a transfer takes beside what the network does: of its sender, before the NIC has it; until it is seen; of the lane, once
+// it is copied.
 typedef struct slice_times {
     bool by_nic;
-    sim_time copy_ps, seen_ps;
+    sim_time copy_ps, seen_ps, rest_ps;
 } slice_times;
 slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t);
 network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge);

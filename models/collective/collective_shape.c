@@ -52,20 +52,43 @@ static uint64_t lane_bytes(const shape *s, uint64_t channel_bytes, uint32_t lane
     return bytes < UINT64_MAX / 2 ? (uint64_t)bytes : UINT64_MAX / 2;
 }
 
+// A tree passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then pieces are cut
+// finer, up to eight times.
+static uint64_t tree_piece_bytes(const shape *s, const ring_set *rings, uint64_t piece_bytes)
+{
+    enum { FINER_MAX = 8 };
+    uint32_t largest = 1, depth = 0;
+    for (uint32_t v = 0; v < plan_nodes(rings); v++) {
+        const uint32_t count = plan_node_start(rings, v + 1) - plan_node_start(rings, v);
+        if (count > largest) largest = count;
+    }
+    while ((UINT64_C(1) << depth) < plan_nodes(rings))
+        depth++;
+    const double pieces = fmax(1, ceil(s->pace.loops)), own_ps = (double)s->pace.stream_ps / pieces;
+    const double hops_ps = (double)(pace_time_ps(&s->pace) - s->pace.entry_ps) - (pieces - 1) * own_ps;
+    const double finer = ceil(2 * own_ps * 2 * (largest - 1 + depth) / fmax(hops_ps, 1));
+    if (pieces == 1 || finer <= 1) return piece_bytes;
+    const uint64_t bytes = piece_bytes / (uint64_t)fmin(finer, FINER_MAX);
+    return bytes > 0 ? bytes : 1;
+}
+
 // A second slice without bytes is no message, but keeps the lane and the NIC busy.
 static void cut_plan(const collectives *c, shape *s, plan_cache_key *key)
 {
     const bool by_slices = goes_by_slices(s), tree = s->choice.algorithm == ALGORITHM_TREE;
-    if (c->options.grain == GRAIN_STREAMS || (!by_slices && !tree)) return;
+    if (c->options.grain == GRAIN_STREAMS) return;
+    key->at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
+    if (!by_slices && !tree) return;
     const ring_set *rings = rings_of(c, s);
     const uint32_t trees = tree && plan_nodes(rings) > 1 ? 2 : 1;
     key->cut.chunk_bytes = lane_bytes(s, s->pace.chunk_bytes, trees * rings->count);
+    key->apart = plan_nodes(rings) > 1;
+    if (tree) key->cut.chunk_bytes = tree_piece_bytes(s, rings, key->cut.chunk_bytes);
     if (!by_slices) return;
     const bool whole = s->pace.slice_bytes >= s->pace.chunk_bytes;
     key->cut.slices = whole ? 1 : s->pace.slices;
     key->slots = whole ? s->pace.slots / s->pace.slices : s->pace.slots;
     if (key->slots < 2) key->slots = 2; // or what is passed on would wait for itself
-    key->apart = plan_nodes(rings) > 1;
     s->by_slices = true;
     s->slice_bytes = lane_bytes(s, s->pace.slice_bytes, rings->count);
     const sim_time empty_ps = s->pace.host_ps > s->pace.message_ps ? s->pace.host_ps : s->pace.message_ps;
@@ -99,8 +122,8 @@ static collective_choice choose(const collectives *c, const shape *s, const coll
     const plan_cache_key key = plan_key_of(c, s, choice.algorithm);
     const bool playable = o->grain == GRAIN_STREAMS || collective_has_messages(choice.algorithm);
     if (playable && plan_cache_exists(c->plans, &key)) return choice;
-    return tuner_choose(o->library, layout, s->key.kind, s->key.bytes,
-                        (int)plan_usual_algorithm(s->key.kind), s->key.forced_protocol);
+    return tuner_choose(o->library, layout, s->key.kind, s->key.bytes, (int)plan_usual_algorithm(s->key.kind),
+                        s->key.forced_protocol);
 }
 
 // What the network will have delivered at the end: of messages, each transfer is rounded up to whole bytes by itself.
@@ -145,27 +168,15 @@ static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
     return cap > UINT64_MAX / 2 ? 0 : (uint64_t)cap;
 }
 
-// The most that one rank sends.
-static uint64_t busiest_rank_bytes(const shape *s, const plan *p)
+// Equal steps: each takes its part of stream_ps, by its bytes. Of a tree and of a send, a lane's pieces follow one another over
+// each edge, and a piece takes all hops; the parts of an all-to-all move at once. What is left of the pace's time is that
+// of the hops.
+static void find_steps(shape *s, const plan *p, uint64_t lane_wire_bytes)
 {
-    uint64_t most = 0;
-    for (uint32_t e = 0; e < p->edge_count;) {
-        uint64_t sum = 0;
-        for (const uint32_t from = p->edges[e].from; e < p->edge_count && p->edges[e].from == from; e++)
-            sum += s->edges[e].bytes;
-        if (sum > most) most = sum;
-    }
-    return most;
-}
-
-// Equal steps: each takes its part of stream_ps, by its bytes. Of a tree, a lane's pieces follow one another over each edge, and
-// a piece takes all hops up and down; parts for other ranks follow one another from each, with one hop to go. What is left
-// of the pace's time is that of the hops.
-static void find_steps(shape *s, const plan *p)
-{
+    const bool at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
+    const uint32_t pieces = at_once ? 1 : p->chunks / p->rings, hops = at_once ? 1 : p->steps - pieces + 1;
     const bool tree = s->choice.algorithm == ALGORITHM_TREE;
-    const uint32_t pieces = tree ? p->chunks / p->rings : p->steps, hops = p->steps - pieces + 1;
-    s->chain_bytes = tree ? s->busiest_bytes : busiest_rank_bytes(s, p);
+    s->line_bytes = tree ? lane_wire_bytes : s->busiest_bytes;
     const sim_time moving_ps = s->pace.stream_ps / (sim_time)pieces * (sim_time)(pieces - 1);
     const sim_time rest_ps = pace_time_ps(&s->pace) - s->pace.entry_ps - moving_ps;
     s->hop_ps = rest_ps / (sim_time)hops;
@@ -179,7 +190,8 @@ static void fill_shape(collectives *c, shape *s)
                       s->key.bytes);
     lay_plan(c, s);
     const plan *p = &shape_plan(c, s)->plan;
-    if (c->options.grain == GRAIN_MESSAGES && !s->by_slices && p->steps > 0) find_steps(s, p);
+    if (c->options.grain == GRAIN_MESSAGES && !s->by_slices && p->steps > 0)
+        find_steps(s, p, library_wire_bytes(cut_of(c, s), p->bytes / p->rings));
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
     s->requests = c->options.grain == GRAIN_STREAMS ? p->steps > 0 : shape_plan(c, s)->transfer_count;
@@ -222,67 +234,98 @@ static uint32_t weight_of(const shape *s, const cached_plan *cached, uint32_t ed
     return (p->edges[edge].rings + s->least_rings - 1) / s->least_rings;
 }
 
-// How long its bytes take alone, without what every slice costs.
-static sim_time bytes_ps(const shape *s, sim_time full_ps, uint64_t bytes, uint32_t rings)
+// One transfer, as what it costs depends on it.
+typedef struct slice {
+    const shape *shape;
+    uint32_t edge, rings;
+    uint64_t bytes, wire_bytes;
+    double part; // of a full first slice of the pace, as the kernels cut it
+    bool leaves;
+} slice;
+
+// The kernels cut a chunk unevenly where half of it is less than their least slice. The plan has even halves; their costs are
+// those of the kernels' slices.
+static double part_of(const collectives *c, const shape *s, const cached_plan *cached, const slice *x,
+                      uint32_t step)
 {
-    const double part = (double)bytes / ((double)s->slice_bytes * rings);
-    return llround((double)full_ps * part);
+    const uint32_t slices = cached->key.cut.slices;
+    double bytes = (double)x->bytes / x->rings;
+    if (slices == 2) {
+        const uint64_t least = lane_bytes(s, cut_of(c, s)->least_slice_bytes, cached->plan.rings);
+        const double chunk = 2 * bytes, first = fmin(chunk, fmax(bytes, (double)least));
+        bytes = step % slices == 0 ? first : chunk - first;
+    }
+    return bytes / (double)s->slice_bytes;
+}
+
+static slice slice_of(const collectives *c, const shape *s, uint32_t t)
+{
+    const cached_plan *cached = shape_plan(c, s);
+    const plan_message *first = cached_first_message(cached, t);
+    slice x = { .shape = s,
+                .edge = first->edge,
+                .rings = cached->first_messages[t + 1] - cached->first_messages[t],
+                .bytes = cached_transfer_bytes(cached, t),
+                .leaves = cached->leaves[first->edge] };
+    x.wire_bytes = library_wire_bytes(cut_of(c, s), x.bytes);
+    if (s->by_slices) x.part = part_of(c, s, cached, &x, first->step);
+    return x;
+}
+
+static sim_time part_ps(const slice *x, sim_time full_ps)
+{
+    return llround((double)full_ps * x->part);
 }
 
 // Of a transfer between nodes.
-static sim_time nic_ps(const shape *s, uint64_t bytes, uint32_t rings)
+static sim_time nic_ps(const slice *x)
 {
-    const collective_pace *p = &s->pace;
+    const collective_pace *p = &x->shape->pace;
     const sim_time moving_ps = p->nic_ps > p->host_ps ? p->nic_ps - p->message_ps : 0;
-    const sim_time all_ps = p->message_ps + bytes_ps(s, moving_ps, bytes, rings);
+    const sim_time all_ps = p->message_ps + part_ps(x, moving_ps);
     return all_ps > p->host_ps ? all_ps : p->host_ps;
 }
 
-static sim_time step_ps(const shape *s, uint64_t wire_bytes)
+static sim_time step_ps(const slice *x)
 {
-    if (s->chain_bytes == 0) return 0;
-    return (sim_time)((unsigned __int128)(uint64_t)s->pace.stream_ps * wire_bytes / s->chain_bytes);
+    const shape *s = x->shape;
+    if (s->line_bytes == 0) return 0;
+    return (sim_time)((unsigned __int128)(uint64_t)s->pace.stream_ps * x->wire_bytes / s->line_bytes);
 }
 
 slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t)
 {
-    const cached_plan *cached = shape_plan(c, s);
-    const plan_message *first = cached_first_message(cached, t);
-    const uint64_t bytes = cached_transfer_bytes(cached, t);
-    const uint32_t rings = cached->first_messages[t + 1] - cached->first_messages[t];
+    const slice x = slice_of(c, s, t);
     if (!s->by_slices) {
-        const sim_time moving_ps = step_ps(s, library_wire_bytes(cut_of(c, s), bytes));
-        return (slice_times){ .seen_ps = s->hop_ps > moving_ps ? s->hop_ps - moving_ps : 0 };
+        const sim_time own_ps = step_ps(&x), more_ps = s->hop_ps - own_ps;
+        return (slice_times){ .seen_ps = more_ps > 0 ? more_ps : 0, .rest_ps = more_ps < 0 ? -more_ps : 0 };
     }
-    if (!cached->leaves[first->edge]) return (slice_times){ .seen_ps = s->pace.visible_ps };
+    if (!x.leaves) return (slice_times){ .seen_ps = s->pace.visible_ps, .rest_ps = s->rest_ps };
     return (slice_times){ .by_nic = true,
-                          .copy_ps = s->pace.slice_ps +
-                                     bytes_ps(s, s->pace.out_work_ps - s->pace.slice_ps, bytes, rings),
-                          .seen_ps = s->pace.network_hop_ps };
+                          .copy_ps = s->pace.slice_ps + part_ps(&x, s->pace.out_work_ps - s->pace.slice_ps),
+                          .seen_ps = s->pace.network_hop_ps,
+                          .rest_ps = s->rest_ps };
 }
 
 network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge)
 {
-    const cached_plan *cached = shape_plan(c, s);
-    const uint32_t e = cached_first_message(cached, t)->edge;
-    const uint64_t bytes = cached_transfer_bytes(cached, t);
-    const uint32_t rings = cached->first_messages[t + 1] - cached->first_messages[t];
-    *edge = s->edges[e];
-    edge->bytes = library_wire_bytes(cut_of(c, s), bytes);
+    const slice x = slice_of(c, s, t);
+    *edge = s->edges[x.edge];
+    edge->bytes = x.wire_bytes;
     sim_time latency_ps = 0, moving_ps;
     if (!s->by_slices) {
-        moving_ps = step_ps(s, edge->bytes);
-    } else if (cached->leaves[e]) {
-        moving_ps = nic_ps(s, bytes, rings);
+        moving_ps = step_ps(&x) < s->hop_ps ? step_ps(&x) : s->hop_ps;
+    } else if (x.leaves) {
+        moving_ps = nic_ps(&x);
     } else {
         latency_ps = s->pace.slice_ps;
-        moving_ps = bytes_ps(s, s->pace.work_ps - latency_ps, bytes, rings);
+        moving_ps = part_ps(&x, s->pace.work_ps - latency_ps);
     }
     return (network_request){ .edges = edge,
                               .edge_count = 1,
                               .latency_ps = latency_ps + (edge->bytes == 0 ? moving_ps : 0),
                               .rate_cap_mBps = cap_mBps(edge->bytes, moving_ps),
-                              .weight = weight_of(s, cached, e),
+                              .weight = weight_of(s, shape_plan(c, s), x.edge),
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
 }

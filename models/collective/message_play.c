@@ -17,8 +17,8 @@ struct message_player {
     message_client client;
     message_run_array runs;
     uint32_t free_run;
-    uint16_t network_client, kind_begin, kind_copied, kind_seen, kind_freed, kind_rested,
-        kind_nic_free, kind_end;
+    uint16_t network_client, kind_begin, kind_copied, kind_seen, kind_freed, kind_rested, kind_nic_free,
+        kind_end;
 };
 
 static const shape *shape_of(const message_player *p, uint32_t run)
@@ -87,7 +87,7 @@ static void count_down(message_player *p, uint32_t run)
 // It has been copied.
 static void leave_lane(message_player *p, uint32_t run, uint32_t t)
 {
-    const sim_time rest_ps = shape_of(p, run)->rest_ps;
+    const sim_time rest_ps = shape_slice_times(p->collectives, shape_of(p, run), t).rest_ps;
     if (rest_ps == 0 || !has_followers(plan_of(p, run), t, FOLLOWS_OWN)) {
         release(p, run, t, FOLLOWS_OWN);
         return;

@@ -13,7 +13,8 @@
 #include "models/collective/collective_internal.h"
 
 typedef struct message_client {
-    void (*moved)(void *owner, uint32_t tag, uint32_t transfer, sim_time start_ps); // received; NULL: nobody asks
+    void (*moved)(void *owner, uint32_t tag, uint32_t transfer,
+                  sim_time start_ps); // received; NULL: nobody asks
     void (*ended)(void *owner, uint32_t tag);
     void *owner;
 } message_client;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Broadcast and reduce: a pipeline along the rings' channels. Chunks of C bytes pass n - 1 hops, N - 1 of them between nodes:
-//     T = T0 + (n - N) (w + L) + (N - 1) (w + x + L_net) + (K - 1) stage     K = b / C
+// Broadcast and reduce: a pipeline along the rings' channels. Chunks of C bytes pass n - 1 hops, X of them between nodes:
+//     T = T0 + (n - 1 - X) (w + L) + X (w + x + L_net) + (K - 1) stage     K = b / C
+//     X = N with several ranks on a node, for most rings begin in the midst of the root's and come back to it; else N - 1
 //     stage = max(w, x, (2 w + x + L_net + L) / (2 slots)); one node: max(w, 2 (w + L) / slots)
 // with the symbols of pace_ring.c, b the bytes of a channel and w = c + C/R. A line of stages with two slots and more and
 // equal units takes exactly the sum of its stages and K - 1 times the longest.
@@ -36,7 +37,8 @@ collective_pace pace_pipe(const pace_request *q)
     const double chunk = fmin(r.bytes, (double)q->library->kernels.cuts[q->protocol].pipe_chunk_bytes);
     const pipe_stage p = stage_of(&r, chunk);
     const double entry_s = pace_entry_s(l) + units_s_from_ps(l->link->protocols[q->protocol].ring_entry_ps);
-    const double fill_s = (l->ranks - l->nodes) * p.hop_s + (l->nodes - 1) * p.network_hop_s;
+    const uint32_t crossings = l->nodes == 1 ? 0 : l->ranks_per_node > 1 ? l->nodes : l->nodes - 1;
+    const double fill_s = (l->ranks - 1 - crossings) * p.hop_s + crossings * p.network_hop_s;
     const double stream_s = fmin(r.bytes / chunk * p.stage_s, fill_s + (r.bytes / chunk - 1) * p.stage_s);
     collective_pace pace = pace_make(entry_s + fill_s + (r.bytes / chunk - 1) * p.stage_s - stream_s,
                                      stream_s);

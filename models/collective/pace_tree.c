@@ -78,6 +78,7 @@ collective_pace pace_tree(const pace_request *q)
     collective_pace pace = pace_make(entry_s + fill_s + (units - 1) * unit_s - stream_s, stream_s);
     pace.channels = (uint32_t)t.channels;
     pace.chunk_bytes = pace.slice_bytes = (uint64_t)ceil(t.unit_bytes);
+    pace.entry_ps = pace_ps(entry_s);
     pace.slices = 1;
     pace.slots = q->library->kernels.slots;
     pace.loops = units;

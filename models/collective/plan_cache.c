@@ -113,7 +113,7 @@ static void find_predecessors(arena *a, const cached_plan *c, const uint32_t *tr
     for (uint32_t m = c->first_messages[transfer]; m < c->first_messages[transfer + 1]; m++) {
         const plan_message *message = &p->messages[m];
         uint32_t first;
-        if (message->after_own != PLAN_NONE)
+        if (message->after_own != PLAN_NONE && !c->key.at_once && !c->key.apart)
             add_follower(a, all, since, (follower){ transfer_of[message->after_own], transfer, FOLLOWS_OWN });
         if (message->after_received != PLAN_NONE)
             add_follower(a, all, since,
@@ -199,7 +199,7 @@ static void find_leaving(arena *a, cached_plan *c, const ring_set *rings)
     arena_release(a, mark);
 }
 
-static void chain_edges(arena *a, cached_plan *c)
+static void chain_lines(arena *a, cached_plan *c)
 {
     const arena_mark_t mark = arena_mark(a);
     uint32_t *latest1 = arena_array(a, uint32_t, line_count(c)); // 1 + the last of each line
@@ -223,7 +223,7 @@ static void build_followers(arena *a, cached_plan *c, const ring_set *rings)
     c->first_on_edge = arena_array(a, bool, messages);
     find_leaving(a, c, rings);
     // Each of a message's waits, and for its slot those that pass on one other, or that one.
-    const size_t waits = 2 * (size_t)messages + c->plan.more_count;
+    const size_t waits = 3 * (size_t)messages + c->plan.more_count;
     const size_t most = c->key.slots > 0 ? 2 * waits + messages : waits;
     c->followers = arena_array(a, uint32_t, most);
     c->follower_kinds = arena_array(a, uint8_t, most);
@@ -231,8 +231,12 @@ static void build_followers(arena *a, cached_plan *c, const ring_set *rings)
     const uint32_t *transfer_of = build_transfers(a, c);
     follower_array all = { 0 };
     array_reserve(&all, a, (uint32_t)most);
-    for (uint32_t t = 0; t < c->transfer_count; t++)
+    chain_lines(a, c);
+    for (uint32_t t = 0; t < c->transfer_count; t++) {
         find_predecessors(a, c, transfer_of, t, &all);
+        if (c->key.apart && c->next_on_edge[t] != NO_ID)
+            *array_push(&all, a) = (follower){ t, c->next_on_edge[t], FOLLOWS_OWN };
+    }
     sort_followers(c, &all);
     if (c->key.slots > 0) {
         add_slots(a, c, &all);
@@ -242,7 +246,6 @@ static void build_followers(arena *a, cached_plan *c, const ring_set *rings)
     for (uint32_t i = 0; i < all.count; i++)
         c->waits[all.items[i].later]++;
     arena_release(a, mark);
-    chain_edges(a, c);
 }
 
 // ---- plans ----
@@ -276,7 +279,8 @@ static bool same_key(const plan_cache_key *a, const plan_cache_key *b)
 {
     return a->kind == b->kind && a->algorithm == b->algorithm && a->rings == b->rings &&
            a->bytes == b->bytes && a->cut.chunk_bytes == b->cut.chunk_bytes &&
-           a->cut.slices == b->cut.slices && a->slots == b->slots && a->apart == b->apart;
+           a->cut.slices == b->cut.slices && a->slots == b->slots && a->apart == b->apart &&
+           a->at_once == b->at_once;
 }
 
 uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key)

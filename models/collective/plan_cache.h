@@ -28,7 +28,9 @@ typedef struct plan_cache_key {
     uint64_t bytes;
     plan_cut cut;
     uint32_t slots; // transfers of an edge in flight, between nodes twice as many; 0: any number
-    bool apart;     // each message is a transfer of its own
+    bool
+        apart; // each message is a transfer of its own, and waits for the one before on its edge and ring only
+    bool at_once; // what a rank sends to one does not wait for what it sends to another
 } plan_cache_key;
 
 typedef struct cached_plan {
@@ -54,7 +56,8 @@ uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added)
 const ring_set *plan_cache_rings(const plan_cache *c,
                                  uint32_t index); // valid until the next plan_cache_add_rings()
 bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key); // plan_exists()
-uint64_t plan_cache_messages(const plan_cache *c, const plan_cache_key *key); // of a plan that need not be there yet
+uint64_t plan_cache_messages(const plan_cache *c,
+                             const plan_cache_key *key); // of a plan that need not be there yet
 // Builds a missing one.
 uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key);
 cached_plan *plan_cache_at(plan_cache *c, uint32_t index);  // valid until the next plan_cache_find()

@@ -151,8 +151,8 @@ static void path_add(network *n, uint32_t link, uint64_t bytes)
 
 // Of all strands together.
 typedef struct strand_sum {
-    uint64_t unit_bytes;   // the bytes of the least that has any, or 1/64 of the greatest
-    sim_time capped_ps;    // what the slowest of them takes by its cap; 0: there is none
+    uint64_t unit_bytes; // the bytes of the least that has any, or 1/64 of the greatest
+    sim_time capped_ps;  // what the slowest of them takes by its cap; 0: there is none
     sim_time least_latency_ps, most_latency_ps, delay_ps;
     bool strays;
 } strand_sum;
@@ -277,7 +277,8 @@ static fluid_demand demand_of_many(network *n, const transfer *t)
     const strand_sum sum = lay_strands(n, t);
     if (f->path.count > 0) {
         for (uint32_t i = 0; i < f->path.count; i++) // strands were counted in the factor
-            f->path.items[i].factor = units_in(f->path.items[i].bytes, sum.unit_bytes, f->path.items[i].factor);
+            f->path.items[i].factor = units_in(f->path.items[i].bytes, sum.unit_bytes,
+                                               f->path.items[i].factor);
         const fluid_crossing *p = &f->path.items[pace_link(n)];
         demand.work = (work_of(p->bytes) + p->factor - 1) / p->factor;
         demand.pace_bytes = p->bytes / p->factor + (p->bytes % p->factor > 0);

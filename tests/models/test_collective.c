@@ -4,8 +4,8 @@
 #include "models/collective/collective.h"
 #include "sim/array.h"
 #include "tests/support/fabric.h"
-#include "tests/support/test_costs.h"
 #include "tests/support/random.h"
+#include "tests/support/test_costs.h"
 #include <inttypes.h>
 
 enum { RESULTS_MAX = 512, MOVED_MAX = 16384, PROGRAM_SIZE = 60 };
@@ -64,7 +64,7 @@ static bench *bench_create_at(uint64_t scale_up_mBps, uint32_t nodes, node_wirin
     b->n = network_create_ideal(a, b->s, b->t);
     b->c = collectives_create(a, b->s, b->n,
                               &(collectives_options){ .library = &test_usual_costs.library,
-                   .hardware = &test_usual_costs.hardware,
+                                                      .hardware = &test_usual_costs.hardware,
                                                       .grain = grain,
                                                       .done = on_done,
                                                       .moved = moved ? on_moved : NULL,

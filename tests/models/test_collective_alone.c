@@ -40,11 +40,13 @@ static bench bench_create(network_engine engine)
 
 static void add_player(bench *b, collective_grain grain)
 {
-    b->c = collectives_create(
-        b->a, b->s, b->n,
-        &(collectives_options){
-            .library = &test_usual_costs.library,
-                   .hardware = &test_usual_costs.hardware, .grain = grain, .done = on_done, .owner = b, .alone = b->alone });
+    b->c = collectives_create(b->a, b->s, b->n,
+                              &(collectives_options){ .library = &test_usual_costs.library,
+                                                      .hardware = &test_usual_costs.hardware,
+                                                      .grain = grain,
+                                                      .done = on_done,
+                                                      .owner = b,
+                                                      .alone = b->alone });
 }
 
 static void bench_destroy(const bench *b)

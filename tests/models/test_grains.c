@@ -63,10 +63,12 @@ static collective_result play(const group_case *g, network_engine engine, collec
     const topology *t = test_fabric(a, g->nodes, g->wiring, SCALE_UP_MBPS, CABLE_MBPS);
     b.n = engine == ENGINE_IDEAL ? network_create_ideal(a, b.s, t)
                                  : network_create_fluid(a, b.s, t, &(fluid_options){ .check_every = 997 });
-    collectives *c = collectives_create(
-        a, b.s, b.n,
-        &(collectives_options){ .library = &test_usual_costs.library,
-                   .hardware = &test_usual_costs.hardware, .grain = grain, .done = on_done, .owner = &b });
+    collectives *c = collectives_create(a, b.s, b.n,
+                                        &(collectives_options){ .library = &test_usual_costs.library,
+                                                                .hardware = &test_usual_costs.hardware,
+                                                                .grain = grain,
+                                                                .done = on_done,
+                                                                .owner = &b });
     vertex_id members[64];
     assert_true(g->ranks <= ARRAY_COUNT(members));
     for (uint32_t i = 0; i < g->ranks; i++)

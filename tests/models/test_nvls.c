@@ -118,13 +118,14 @@ static void the_switch_sums_where_it_can(void **state)
                          ? network_create_ideal(a, s, t)
                          : network_create_fluid(a, s, t, &(fluid_options){ .check_every = 1 });
         collective_result got = { 0 };
-        collectives *player = collectives_create(a, s, n,
-                                                 &(collectives_options){ .library = &test_usual_costs.library,
-                   .hardware = &test_usual_costs.hardware,
-                                                                         .grain = c->grain,
-                                                                         .forced_algorithm = c->algorithm,
-                                                                         .done = lone_done,
-                                                                         .owner = &got });
+        collectives *player = collectives_create(
+            a, s, n,
+            &(collectives_options){ .library = &test_usual_costs.library,
+                                    .hardware = &test_usual_costs.hardware,
+                                    .grain = c->grain,
+                                    .forced_algorithm = c->algorithm,
+                                    .done = lone_done,
+                                    .owner = &got });
         vertex_id members[8];
         for (uint32_t i = 0; i < c->ranks; i++)
             members[i] = topology_gpu_vertex(t, c->first + i);

@@ -4,8 +4,8 @@
 #include "models/collective/collective.h"
 #include "models/network/fluid_network.h"
 #include "tests/support/fabric.h"
-#include "tests/support/test_costs.h"
 #include "tests/support/near.h"
+#include "tests/support/test_costs.h"
 
 typedef struct lone_case { // GPUs 0, stride, 2 stride ..
     uint32_t nodes, ranks, stride;
@@ -30,10 +30,12 @@ static inline sim_time lone_play(const lone_case *l, network_engine engine, coll
                      ? network_create_ideal(a, s, t)
                      : network_create_fluid(a, s, t, &(fluid_options){ .check_every = 97 });
     collective_result result = { 0 };
-    collectives *c = collectives_create(
-        a, s, n,
-        &(collectives_options){ .library = &test_usual_costs.library,
-                   .hardware = &test_usual_costs.hardware, .grain = grain, .done = lone_done, .owner = &result });
+    collectives *c = collectives_create(a, s, n,
+                                        &(collectives_options){ .library = &test_usual_costs.library,
+                                                                .hardware = &test_usual_costs.hardware,
+                                                                .grain = grain,
+                                                                .done = lone_done,
+                                                                .owner = &result });
     vertex_id members[64];
     assert_true(l->ranks <= 64);
     for (uint32_t i = 0; i < l->ranks; i++)

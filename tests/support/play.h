@@ -8,8 +8,8 @@
 #include "models/training/step.h"
 #include "sim/array.h"
 #include "tests/support/fabric.h"
-#include "tests/support/test_costs.h"
 #include "tests/support/near.h"
+#include "tests/support/test_costs.h"
 
 enum {
     PLAY_PIECES = 12, // of a pass
@@ -58,8 +58,8 @@ typedef struct play_options {
     uint32_t steps;
     // Rank r runs on GPU r x gpu_stride of nodes; 0 of both: 1. With a stride of 2 each rank has a NIC of its own.
     uint32_t nodes, gpu_stride;
-    bool instant;                  // the node's NVSwitch has no delay, and a rate beyond measure
-    bool no_latency;      // collectives have none, sends message_ps; else as test_usual_costs
+    bool instant;    // the node's NVSwitch has no delay, and a rate beyond measure
+    bool no_latency; // collectives have none, sends message_ps; else as test_usual_costs
     sim_time message_ps;
     network_engine engine;
     collective_grain grain;

@@ -48,9 +48,11 @@ typedef struct test_costs {
 // What the tuner believes of rings; trees it holds to be endless.
 #define TEST_TERMS_(protocol_)                                                                               \
     {                                                                                                        \
-        .base_ps = TEST_BASE_PS(protocol_), .hop_ps = { TEST_HOP_PS(protocol_),                              \
-                                                        TEST_HOP_PS(protocol_) + 500000,                     \
-                                                        TEST_NETWORK_HOP_PS(protocol_) }                     \
+        .base_ps = TEST_BASE_PS(protocol_), .hop_ps = {                                                      \
+            TEST_HOP_PS(protocol_),                                                                          \
+            TEST_HOP_PS(protocol_) + 500000,                                                                 \
+            TEST_NETWORK_HOP_PS(protocol_)                                                                   \
+        }                                                                                                    \
     }
 static double test_endless[] = { TEST_FAST_Bps, TEST_FAST_Bps, TEST_FAST_Bps };
 #define TEST_NUMBERS_                                                                                        \
