@@ -189,7 +189,7 @@ collectives *collectives_create(arena *a, sim *s, network *n, const collectives_
     SIM_ASSERT(options->library && options->hardware && options->done);
     collectives *c = arena_new(a, collectives);
     *c = (collectives){ .arena = a, .sim = s, .network = n, .options = *options };
-    c->plans = plan_cache_create(a, options->grain, options->moved != NULL);
+    c->plans = plan_cache_create(a, options->grain);
     c->shape_by_key = map_create(a);
     c->client = network_add_client(n, on_delivered, c);
     c->kind_end = sim_add_kind(s, "collective ends", SIM_ACT, on_end, c);

@@ -96,11 +96,11 @@ static inline const cached_plan *shape_plan(const collectives *c, const shape *s
 }
 // What the network is asked for, but for client and tag: for transfer t of the messages grain, with room for its edge; for
 // the whole of the streams grain.
-// What a transfer takes beside what the network does: of its sender, before the NIC has it; until it is seen; of the lane, once
-// it is copied.
+// What a transfer takes beside what the network does: of its sender, before the NIC has it; until it is seen.
 typedef struct slice_times {
     bool by_nic;
-    sim_time copy_ps, seen_ps, rest_ps;
+    sim_time copy_ps, seen_ps;
+    sim_time rest_ps, lane_ps; // of the lane: once it is copied; at least, from its beginning on
 } slice_times;
 slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t);
 network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge);

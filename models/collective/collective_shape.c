@@ -82,7 +82,7 @@ static void cut_plan(const collectives *c, shape *s, plan_cache_key *key)
     const ring_set *rings = rings_of(c, s);
     const uint32_t trees = tree && plan_nodes(rings) > 1 ? 2 : 1;
     key->cut.chunk_bytes = lane_bytes(s, s->pace.chunk_bytes, trees * rings->count);
-    key->apart = plan_nodes(rings) > 1;
+    key->apart = plan_nodes(rings) > 1 || (tree && rings->count > 1);
     if (tree) key->cut.chunk_bytes = tree_piece_bytes(s, rings, key->cut.chunk_bytes);
     if (!by_slices) return;
     const bool whole = s->pace.slice_bytes >= s->pace.chunk_bytes;
@@ -243,17 +243,24 @@ typedef struct slice {
     bool leaves;
 } slice;
 
-// The kernels cut a chunk unevenly where half of it is less than their least slice. The plan has even halves; their costs are
-// those of the kernels' slices.
+// Of the kernels' slice in the place of a message. The plan is cut evenly. The kernels send full chunks and then what is left: for
+// pieces that pass hop after hop the first one's time counts; loops of a ring add up to the same. Of a chunk they first send a
+// slice that is not less than their least.
 static double part_of(const collectives *c, const shape *s, const cached_plan *cached, const slice *x,
-                      uint32_t step)
+                      const plan_message *first)
 {
+    const plan *p = &cached->plan;
     const uint32_t slices = cached->key.cut.slices;
     double bytes = (double)x->bytes / x->rings;
+    if (p->share_chunks == 0) { // pieces k R + r
+        const uint32_t pieces = p->chunks / p->rings;
+        const double full = (double)cached->key.cut.chunk_bytes, all = (double)p->bytes / p->rings;
+        bytes = first->chunk / p->rings + 1 < pieces ? full : fmax(all - (pieces - 1) * full, 0);
+    }
     if (slices == 2) {
-        const uint64_t least = lane_bytes(s, cut_of(c, s)->least_slice_bytes, cached->plan.rings);
-        const double chunk = 2 * bytes, first = fmin(chunk, fmax(bytes, (double)least));
-        bytes = step % slices == 0 ? first : chunk - first;
+        const double least = (double)lane_bytes(s, cut_of(c, s)->least_slice_bytes, p->rings);
+        const double chunk = 2 * bytes, first_bytes = fmin(chunk, fmax(bytes, least));
+        bytes = first->step % slices == 0 ? first_bytes : chunk - first_bytes;
     }
     return bytes / (double)s->slice_bytes;
 }
@@ -268,7 +275,7 @@ static slice slice_of(const collectives *c, const shape *s, uint32_t t)
                 .bytes = cached_transfer_bytes(cached, t),
                 .leaves = cached->leaves[first->edge] };
     x.wire_bytes = library_wire_bytes(cut_of(c, s), x.bytes);
-    if (s->by_slices) x.part = part_of(c, s, cached, &x, first->step);
+    if (s->by_slices) x.part = part_of(c, s, cached, &x, first);
     return x;
 }
 
@@ -297,8 +304,8 @@ slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t)
 {
     const slice x = slice_of(c, s, t);
     if (!s->by_slices) {
-        const sim_time own_ps = step_ps(&x), more_ps = s->hop_ps - own_ps;
-        return (slice_times){ .seen_ps = more_ps > 0 ? more_ps : 0, .rest_ps = more_ps < 0 ? -more_ps : 0 };
+        const sim_time own_ps = step_ps(&x);
+        return (slice_times){ .seen_ps = s->hop_ps > own_ps ? s->hop_ps - own_ps : 0, .lane_ps = own_ps };
     }
     if (!x.leaves) return (slice_times){ .seen_ps = s->pace.visible_ps, .rest_ps = s->rest_ps };
     return (slice_times){ .by_nic = true,

@@ -48,7 +48,7 @@ static void begin(message_player *p, uint32_t run, uint32_t t)
 {
     plan_state *state = p->runs.items[run].state;
     const slice_times times = shape_slice_times(p->collectives, shape_of(p, run), t);
-    if (state->starts) state->starts[t] = sim_now(p->sim);
+    state->starts[t] = sim_now(p->sim);
     if (times.by_nic)
         sim_schedule(p->sim, sim_now(p->sim) + times.copy_ps, p->kind_copied, run, t);
     else
@@ -87,7 +87,9 @@ static void count_down(message_player *p, uint32_t run)
 // It has been copied.
 static void leave_lane(message_player *p, uint32_t run, uint32_t t)
 {
-    const sim_time rest_ps = shape_slice_times(p->collectives, shape_of(p, run), t).rest_ps;
+    const slice_times times = shape_slice_times(p->collectives, shape_of(p, run), t);
+    const sim_time passed_ps = sim_now(p->sim) - p->runs.items[run].state->starts[t];
+    const sim_time rest_ps = times.lane_ps > passed_ps ? times.lane_ps - passed_ps : times.rest_ps;
     if (rest_ps == 0 || !has_followers(plan_of(p, run), t, FOLLOWS_OWN)) {
         release(p, run, t, FOLLOWS_OWN);
         return;
@@ -181,7 +183,7 @@ static void on_seen(sim *s, void *owner, const sim_event *event)
     const plan_state *state = p->runs.items[run].state;
     p->runs.items[run].end_ps = sim_now(s);
     if (p->client.moved)
-        p->client.moved(p->client.owner, p->runs.items[run].tag, t, state->starts ? state->starts[t] : 0);
+        p->client.moved(p->client.owner, p->runs.items[run].tag, t, state->starts[t]);
     release(p, run, t, FOLLOWS_DATA);
     if (!shape_slice_times(p->collectives, of, t).by_nic) release(p, run, t, FOLLOWS_SLOT);
     count_down(p, run);

@@ -14,19 +14,17 @@ ARRAY_OF(cached_rings, cached_rings_array);
 struct plan_cache {
     arena *arena;
     collective_grain grain;
-    bool keep_starts;
     cached_plan_array plans;
     cached_rings_array rings;
     map *by_key; // mixed key -> the latest plan with it; the others follow by .next
     map *rings_by_key;
 };
 
-plan_cache *plan_cache_create(arena *a, collective_grain grain, bool keep_starts)
+plan_cache *plan_cache_create(arena *a, collective_grain grain)
 {
     plan_cache *c = arena_new(a, plan_cache);
     *c = (plan_cache){ .arena = a,
                        .grain = grain,
-                       .keep_starts = keep_starts,
                        .by_key = map_create(a),
                        .rings_by_key = map_create(a) };
     return c;
@@ -317,7 +315,7 @@ plan_state *plan_cache_lend(plan_cache *c, uint32_t index)
         state = arena_new(c->arena, plan_state);
         state->waits = arena_array(c->arena, uint16_t, p->transfer_count);
         state->nic = arena_array(c->arena, uint8_t, p->transfer_count);
-        if (c->keep_starts) state->starts = arena_array(c->arena, int64_t, p->transfer_count);
+        state->starts = arena_array(c->arena, int64_t, p->transfer_count);
     }
     if (p->transfer_count > 0) memcpy(state->waits, p->waits, p->transfer_count * sizeof *state->waits);
     for (uint32_t i = 0; i < p->transfer_count; i++)

@@ -17,7 +17,7 @@ enum { NIC_READY = 2 };
 typedef struct plan_state {
     uint16_t *waits;         // per transfer: predecessors still missing
     uint8_t *nic;            // per transfer: NIC_READY once it is copied and the one before it has left
-    int64_t *starts;         // per transfer: time of its start; only if the cache keeps starts
+    int64_t *starts;         // per transfer: time of its start
     struct plan_state *next; // of the free ones
 } plan_state;
 
@@ -50,7 +50,7 @@ typedef struct cached_plan {
 } cached_plan;
 
 typedef struct plan_cache plan_cache;
-plan_cache *plan_cache_create(arena *a, collective_grain grain, bool keep_starts);
+plan_cache *plan_cache_create(arena *a, collective_grain grain);
 // Equal rings get the same number; others are kept, not copied, and *added is true.
 uint32_t plan_cache_add_rings(plan_cache *c, const ring_set *rings, bool *added);
 const ring_set *plan_cache_rings(const plan_cache *c,

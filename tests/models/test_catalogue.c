@@ -2,7 +2,7 @@
 #include "tests/support/near.h"
 
 #include "models/cluster.h"
-#include "models/collective/choose.h"
+#include "models/collective/library.h"
 #include "models/hardware/node.h"
 #include "models/hardware/roofline.h"
 #include "models/part.h"
@@ -23,7 +23,7 @@ typedef union any_part {
     cable_set_def cable_set;
     cluster_def system;
     llm_def llm;
-    collective_terms collectives;
+    collective_library collectives;
     kernel_set_def kernels;
 } any_part;
 
@@ -41,7 +41,7 @@ static const bind_row folders[] = {
     FOLDER("cable_set", "cables", cable_set_binds, cable_set_def),
     FOLDER("cluster", "systems", cluster_binds, cluster_def),
     FOLDER("model", "llms", llm_binds, llm_def),
-    FOLDER("collectives", "collectives", collective_library_binds, collective_terms),
+    FOLDER("collectives", "collectives", collective_library_binds, collective_library),
     FOLDER("kernels", "kernels", kernel_set_binds, kernel_set_def),
 };
 
