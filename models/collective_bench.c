@@ -170,7 +170,6 @@ static double longest_s(const collective_bench *b, const collective_bench_reques
     const collective_choice choice = choose(b, r);
     const collective_pace pace = pace_of(library, &b->layout, r->kind, choice.algorithm, choice.protocol,
                                          r->bytes);
-    if (pace.latency_ps >= PACE_LONGEST_PS || pace.stream_ps >= PACE_LONGEST_PS) return INFINITY;
     return units_s_from_ps(pace_time_ps(&pace)) + 2.0 * b->facts.ranks * (double)r->bytes *
                                                       library->kernels.cuts[choice.protocol].wire_ratio /
                                                       ((double)b->slowest_mBps / 1000.0);

@@ -140,7 +140,7 @@ static bool check_algorithm(const scenario *s, collective_algorithm algorithm, s
                                            .nic = &node->nic.costs };
         const char *lacks = node->gpus ? tuner_lacks(&n->collectives, &layout, algorithm) : NULL;
         if (lacks)
-            return REFUSE(n->algorithm, "%s, which node \"%s\" has not", lacks, node->name) ||
+            return REFUSE(n->algorithm, "%s, and node \"%s\" has none", lacks, node->name) ||
                    sim_hint(error, "algorithm: ring");
     }
     return true;

@@ -45,9 +45,10 @@ static const char *usual_nic_costs(const fabric_def *fabric, const nic_def *nic)
 
 // As if "costs: NAME" stood where the struct at out stands.
 static bool read_named(const scenario *s, const bind_row *row, const char *name, const char *path,
-                       const sim_place *place, void *out, sim_error *error)
+                       const sim_place *written, void *out, sim_error *error)
 {
     const bind_row rows[] = { *row, BIND_END };
+    const sim_place *place = written ? written : &s->document.root->place;
     doc_node value = {
         .kind = DOC_SCALAR, .place = *place, .quoted = true, .scalar = name, .unrolled = 1, .height = 1
     };
@@ -61,9 +62,9 @@ static bool read_named(const scenario *s, const bind_row *row, const char *name,
 static bool complete_link(const scenario *s, const char *path, node_def *node, sim_error *error)
 {
     scale_up_def *link = &node->scale_up;
-    const char *name = usual_link_costs(node);
     const sim_place *place = bind_place_of(s->reader, link);
     if (node->gpus == 0 || !node->has_gpu || link->has_costs) return true;
+    const char *name = usual_link_costs(node);
     if (!name) {
         sim_fail(error, SIM_EXIT_INPUT, place,
                  "what collectives get out of links between GPUs of architecture \"%s\" is not known (costs)",

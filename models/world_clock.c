@@ -38,33 +38,38 @@ static worst worst_of(const world *w)
     return x;
 }
 
-// The longest that a group of this kind takes alone.
-static double alone_s(const world *w, collective_kind kind, uint64_t bytes, const layout_list *layouts)
+// The longest that a group of this kind takes alone, and how many buffers cross a link: a ring puts two on it, edges of trees
+// that leave by one NIC four times as many at most; each with what its protocol adds.
+static double alone_s(const world *w, collective_kind kind, uint64_t bytes, const layout_list *layouts,
+                      double *buffers)
 {
     const collective_library *library = &w->scenario->network.collectives;
     double longest_s = 0.0;
+    *buffers = 0.0;
     for (uint32_t i = 0; i < layouts->count; i++) {
         const collective_layout *l = &layouts->items[i];
         const collective_choice choice = tuner_choose(library, l, kind, bytes,
                                                       scenario_forced_algorithm(w->scenario),
                                                       scenario_forced_protocol(w->scenario));
         const collective_pace pace = pace_of(library, l, kind, choice.algorithm, choice.protocol, bytes);
-        if (pace.latency_ps >= PACE_LONGEST_PS || pace.stream_ps >= PACE_LONGEST_PS) return INFINITY;
         longest_s = fmax(longest_s, units_s_from_ps(pace_time_ps(&pace)));
+        const bool tree = choice.algorithm == ALGORITHM_TREE || choice.algorithm == ALGORITHM_NVLS_TREE;
+        *buffers = fmax(*buffers, (tree ? 8.0 : 2.0) * library->kernels.cuts[choice.protocol].wire_ratio);
     }
     return longest_s;
 }
 
 // Whatever shares a link with it has no more than it has, so that messages between stages delay it by as many bytes as it
-// moves for each that may be on its way, or by all of the step's on every link of its path. A ring puts two buffers on a
-// link; the edges of trees that leave by one NIC four times as much at most.
+// moves for each that may be on its way, or by all of the step's on every link of its path.
 static double collective_s(const world *w, const worst *x, collective_kind kind, uint64_t bytes,
                            const link_share *share)
 {
-    const double edge_bytes = 8.0 * (double)bytes * x->late * x->wire_ratio;
+    double buffers;
+    const double lone_s = alone_s(w, kind, bytes, share->layouts, &buffers);
+    const double edge_bytes = buffers * (double)bytes * x->late;
     const double message_bytes = fmin(edge_bytes * x->messages, x->path_links * x->pair_bytes);
-    return x->late * alone_s(w, kind, bytes, share->layouts) +
-           edge_bytes / fmin(share->of_edge_Bps, x->cap_Bps) + message_bytes / share->of_pair_Bps;
+    return x->late * lone_s + edge_bytes / fmin(share->of_edge_Bps, x->cap_Bps) +
+           message_bytes / share->of_pair_Bps;
 }
 
 static double tensor_calls_s(const world *w, const worst *x, const tensor_call *calls, uint32_t index)

@@ -353,7 +353,8 @@ collective_choice tuner_choose(const collective_library *library, const collecti
         for (int protocol = 0; protocol < PROTOCOLS; protocol++) {
             if (forced_protocol == PROTOCOL_AUTO
                     ? protocol == PROTOCOL_LL128 && !may_ll128(layout)
-                    : protocol != forced_protocol && !is_simple_only((collective_algorithm)algorithm))
+                    : protocol != forced_protocol &&
+                          !(is_simple_only((collective_algorithm)algorithm) && wanted == algorithm))
                 continue;
             const double predicted_s = tuner_predicted_s(
                 library, layout, kind, (collective_algorithm)algorithm, (collective_protocol)protocol, bytes);

@@ -135,17 +135,17 @@ static void times_are_those_of_the_formulas(void **state)
     assert_near(broadcast_time_s(1, 1, 1e9, GRAIN_STREAMS, 1e-6, 1e9), 0.0, 1e-12);
 }
 
-// Played alone, on both networks: base and formula; in the node over NVLink, a GPU per node over NICs. Streams are rounded up
-// once, messages once each.
-static void playing_takes_as_long_as_the_formula(void **state)
+// Played alone, on both networks and in both grains, with chunks that hold all (test_costs.h): base and n - 1 hops of the whole
+// buffer; in the node over NVLink, a GPU per node over NICs.
+static void playing_takes_as_long_as_by_hand(void **state)
 {
     (void)state;
     static const lone_case cases[] = {
         { 1, 2, 1, COLLECTIVE_BROADCAST, 33554432, PROTOCOL_SIMPLE },
-        { 1, 8, 1, COLLECTIVE_BROADCAST, 7340032, PROTOCOL_SIMPLE }, // 14 pieces
-        { 1, 8, 1, COLLECTIVE_BROADCAST, 1000, PROTOCOL_SIMPLE },
-        { 7, 7, 8, COLLECTIVE_BROADCAST, 134217728, PROTOCOL_SIMPLE }, // 64 pieces
-        { 16, 16, 8, COLLECTIVE_BROADCAST, 0, PROTOCOL_SIMPLE },
+        { 1, 8, 1, COLLECTIVE_BROADCAST, 7340032, PROTOCOL_SIMPLE },
+        { 1, 8, 1, COLLECTIVE_REDUCE, 1000, PROTOCOL_SIMPLE },
+        { 7, 7, 8, COLLECTIVE_BROADCAST, 134217728, PROTOCOL_SIMPLE },
+        { 16, 16, 8, COLLECTIVE_REDUCE, 1, PROTOCOL_SIMPLE },
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
         for (int engine = ENGINE_IDEAL; engine <= ENGINE_FLUID; engine++)
@@ -154,13 +154,12 @@ static void playing_takes_as_long_as_the_formula(void **state)
                 double predicted_ps;
                 const sim_time got_ps = lone_play(l, (network_engine)engine, (collective_grain)grain,
                                                   &predicted_ps);
-                const double alpha_s = l->nodes == 1 ? 3407000e-12 : 14011000e-12;
-                const double rate_Bps = (double)(l->nodes == 1 ? SCALE_UP_MBPS : CABLE_MBPS) / 1e3;
-                const double want_ps = 8419000 + 1e12 * broadcast_time_s(l->ranks, 1, (double)l->bytes,
-                                                                         (collective_grain)grain, alpha_s,
-                                                                         rate_Bps);
-                const double steps = grain == GRAIN_STREAMS ? 1 : l->ranks + 64;
-                if (fabs((double)got_ps - want_ps) > steps || fabs((double)got_ps - predicted_ps) > steps)
+                const bool node = l->nodes == 1;
+                const double hop_ps = node ? TEST_HOP_PS(PROTOCOL_SIMPLE) : TEST_NETWORK_HOP_PS(PROTOCOL_SIMPLE);
+                const double rate_Bps = (double)(node ? SCALE_UP_MBPS : CABLE_MBPS) / 1e3;
+                const double want_ps = TEST_BASE_PS(PROTOCOL_SIMPLE) +
+                                       (l->ranks - 1) * (hop_ps + (double)l->bytes / rate_Bps * 1e12);
+                if (fabs((double)got_ps - want_ps) > l->ranks || fabs((double)got_ps - predicted_ps) > l->ranks)
                     fail_msg("case %zu, engine %d, grain %d: %" PRId64 " ps, want %.0f, predicted %.0f", i,
                              engine, grain, got_ps, want_ps, predicted_ps);
             }
@@ -172,6 +171,6 @@ int main(void)
                                         cmocka_unit_test(three_ranks_by_hand),
                                         cmocka_unit_test(a_reduce_by_hand),
                                         cmocka_unit_test(times_are_those_of_the_formulas),
-                                        cmocka_unit_test(playing_takes_as_long_as_the_formula) };
+                                        cmocka_unit_test(playing_takes_as_long_as_by_hand) };
     return cmocka_run_group_tests_name("broadcast", tests, NULL, NULL);
 }

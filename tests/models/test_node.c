@@ -196,12 +196,6 @@ static const struct refusal refusals[] = {
       "    4 |   scale_up: { kind: mesh, rate: 3 GB/s, domain_nodes: 2 }\n"
       "      |                                         ^\n"
       "  hint: scale_up.kind: nvswitch\n" },
-    { "a mesh that sums",
-      "node:\n  gpus: 2\n" GPU "  scale_up: { kind: mesh, rate: 3 GB/s, nvls_rate: 2 GB/s }\n" HOST,
-      "s.yaml:4:41: error: only NVSwitches sum what GPUs send (nvls_rate)\n"
-      "    4 |   scale_up: { kind: mesh, rate: 3 GB/s, nvls_rate: 2 GB/s }\n"
-      "      |                                         ^\n"
-      "  hint: scale_up.kind: nvswitch\n" },
     { "two delays between GPUs",
       "node:\n  gpus: 2\n" GPU
       "  scale_up: { kind: pcie, rate: 3 GB/s, delay: 1 us }\n  nic_pcie_rate: 3 GB/s\n"

@@ -365,13 +365,13 @@ static const struct refusal refusals[] = {
       "model: { name: wee, layers: 2, hidden: 64, heads: 4, kv_heads: 2, ffn: 96, vocabulary: 100,\n"
       "  max_sequence: 64, activation: swiglu, norm: rmsnorm, position: rope }\n"
       "training: { global_batch: 1280 }\n"
-      "network: { grain: messages }\n",
+      "network: { grain: messages, algorithm: ring }\n",
       NULL, "run.db", SIM_EXIT_INPUT,
       // one bucket: 2 x 1279 steps of 1280 messages on each of 8 rings
       "s.yaml:5:12: error: the collectives of a step have 26,193,920 messages; at most 25 million, which "
       "take 2 "
       "GB of memory, are played one by one\n"
-      "    5 | network: { grain: messages }\n"
+      "    5 | network: { grain: messages, algorithm: ring }\n"
       "      |            ^\n"
       "  hint: grain: streams\n" },
     { "a scenario that is not there", NULL, NULL, NULL, SIM_EXIT_INPUT,
@@ -394,7 +394,7 @@ static const struct refusal refusals[] = {
       "  hint: steps: 66104283\n" },
     { "rates that no clock holds", TINY,
       "cluster.node={ base: a100-4x, scale_up: { kind: pcie, rate: 0.001 B/s } }", "run.db", SIM_EXIT_INPUT,
-      "s.yaml:6:8: error: a step of up to 21710 d is more than the 53 days that the clock of a step "
+      "s.yaml:6:8: error: a step of up to 22130 d is more than the 53 days that the clock of a step "
       "simulation may run\n"
       "    6 | run: { steps: 2, trace: transfers }\n"
       "      |        ^\n"
@@ -464,10 +464,11 @@ static void refusal_prints(void **state)
 }
 
 #define LONG_STEPS(steps_)                                                                                   \
-    "cluster.node={ base: dgx-a100, scale_up: { kind: pcie, rate: 0.3 B/s, ring_efficiency: null } }",       \
-        "plan.gpus=8", "plan.sharding=none", "training.global_batch=8", "run.steps=" steps_
+    "cluster.node={ base: dgx-a100, scale_up: { kind: pcie, rate: 0.3 B/s, costs: pcie } }",                         \
+        "plan.gpus=8", "plan.sharding=none", "training.global_batch=8", "network.algorithm=ring",              \
+        "network.protocol=simple", "run.steps=" steps_
 
-// 23 days, which is below the 53 of the bound also by the slowest protocol, and 185 days of the time of 8 GPUs: more than 106.
+// 26 days, which is below the 53 that the clock runs also by the bound, and 211 days of the time of 8 GPUs: more than 106.
 static void a_step_that_no_row_can_tell_stops_the_run(void **state)
 {
     bench b;
@@ -482,7 +483,7 @@ static void a_step_that_no_row_can_tell_stops_the_run(void **state)
     assert_int_equal(b.result.state, RUN_FAILED);
     assert_error_prints(
         &b.error,
-        "s.yaml:6:18: error: a step of 23.11 d on 8 GPUs is more GPU time than the 106 days that a row of "
+        "s.yaml:6:18: error: a step of 26.41 d on 8 GPUs is more GPU time than the 106 days that a row of "
         "the trace can tell\n"
         "    6 | run: { steps: 2, trace: transfers }\n"
         "      |                  ^\n"
@@ -490,7 +491,7 @@ static void a_step_that_no_row_can_tell_stops_the_run(void **state)
     run_free(&b.result);
 }
 
-// The third step begins on day 46, in the first half of what the clock holds, the fourth would not.
+// The third step begins on day 53, in the first half of what the clock holds, the fourth would not.
 static void no_step_begins_late(void **state)
 {
     bench b;

@@ -119,19 +119,17 @@ static const struct refusal refusals[] = {
       "      |                           ^\n"
       "  hint: engine: fluid\n" },
     { "sums of messages", NODE "network: { algorithm: nvls, grain: messages }\n",
-      "s.yaml:2:12: error: NVLS is not modelled message by message\n"
+      "s.yaml:2:12: error: nvls is not modelled message by message\n"
       "    2 | network: { algorithm: nvls, grain: messages }\n"
       "      |            ^\n"
       "  hint: grain: streams, or algorithm: ring\n" },
     { "sums with flags", NODE "network: { protocol: ll128, algorithm: nvls }\n",
-      "s.yaml:2:29: error: NVLS has no protocol \"ll128\"\n"
+      "s.yaml:2:29: error: nvls has no protocol \"ll128\"\n"
       "    2 | network: { protocol: ll128, algorithm: nvls }\n"
       "      |                             ^\n"
       "  hint: protocol: simple, or algorithm: ring\n" },
     { "sums in switches that cannot", "cluster: { node: dgx-a100 }\nnetwork: { algorithm: nvls }\n",
-      "s.yaml:2:12: error: the links between the GPUs of node \"dgx-a100\" cannot sum (no "
-      "scale_up.nvls_rate), so "
-      "there is no NVLS\n"
+      "s.yaml:2:12: error: NVLS needs an NVSwitch that can sum, and node \"dgx-a100\" has none\n"
       "    2 | network: { algorithm: nvls }\n"
       "      |            ^\n"
       "  hint: algorithm: ring\n" },
@@ -459,15 +457,22 @@ static void protocols_are_those_of_the_library(void **state)
         assert_int_equal(f.s.network.protocol - 1, i);
         arena_destroy(f.a);
     }
-    for (int i = ALGORITHM_AUTO; i <= ALGORITHM_NVLS; i++) {
+    for (int i = ALGORITHM_AUTO; i < ALGORITHMS; i++) {
         char set[64];
         snprintf(set, sizeof set, "network.algorithm=%s",
                  i == ALGORITHM_AUTO ? "auto" : collective_algorithm_words[i]);
-        const char *const sets[] = { set };
+        const char *const sets[] = { set, "cluster.fabric.sharp=true" };
+        const bool lone = i == ALGORITHM_SEND_RECV || i == ALGORITHM_PAIRWISE; // these cannot be forced
         loaded f;
-        assert_true(loaded_read(&f, *state, "cluster: { node: dgx-h100 }\n", sets, 1));
-        assert_true(scenario_check(&f.s, false, &f.error));
-        assert_int_equal(scenario_forced_algorithm(&f.s), i);
+        assert_int_equal(loaded_read(&f, *state,
+                                     "cluster: { node: dgx-h100, nodes: 2, fabric: { topology: single-switch, "
+                                     "switch: qm9700 } }\n",
+                                     sets, 2),
+                         !lone);
+        if (!lone) {
+            assert_true(scenario_check(&f.s, false, &f.error));
+            assert_int_equal(scenario_forced_algorithm(&f.s), i);
+        }
         arena_destroy(f.a);
     }
 }

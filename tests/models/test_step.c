@@ -266,17 +266,17 @@ static void the_end_of_a_step_is_charged_along_the_last_lane(void **state)
     job j = { .sizes = { 2, 2, 1, { 0 } },
               .elements = { 4000002, 6000004 },
               .ranks = { HEALTHY, HEALTHY, HEALTHY, HEALTHY } };
-    j.ranks[1].optimizer = j.ranks[3].optimizer = 90019000;
+    j.ranks[1].optimizer = j.ranks[3].optimizer = 190019000;
     const play_options o = options_of(&j, 1, SHARDING_ZERO_1, false);
     const played p = play(&o);
     const sim_time norm = play_ring_ps(COLLECTIVE_ALL_REDUCE, 2, 4); // in both groups that a rank is in
     const sim_time reduced = reduce_ps(&o, &j, 0) + reduce_ps(&o, &j, 1) + norm;
     const sim_time gathered = gather_ps(&j, 0) + gather_ps(&j, 1);
     const sim_time before = healthy.forward + healthy.piece[0] + healthy.piece[1] + reduced + norm;
-    assert_int_equal(p.step_ps[0], before + 90019000 + gathered);
-    assert_true(gathered < 90019000 - 20007000); // the first group is done before the second begins to gather
+    assert_int_equal(p.step_ps[0], before + 190019000 + gathered);
+    assert_true(gathered < 190019000 - 20007000); // the first group is done before the second begins to gather
     for (lane_id l = 0; l < 4; l++) {
-        assert_int_equal(p.spent[l][BLAME_PEER], l % 2 ? 0 : 90019000 - 20007000 - gathered);
+        assert_int_equal(p.spent[l][BLAME_PEER], l % 2 ? 0 : 190019000 - 20007000 - gathered);
         assert_int_equal(p.spent[l][BLAME_EXPOSED_DP], reduced + (l % 2 ? gathered : 2 * gathered));
         assert_int_equal(p.spent[l][BLAME_EXPOSED_TP], norm);
     }

@@ -4,13 +4,6 @@
 
 #define MS INT64_C(1000000000)
 
-// A message takes 3 ms, whatever its bytes.
-static const collective_terms slow_sends = {
-    .name = "sends take 3 ms",
-    .ring = { { .payload_ratio = 1 }, { .payload_ratio = 1 }, { .payload_ratio = 1 } },
-    .send_recv_base_ps = 3 * MS,
-};
-
 // Beside messages every forward takes a quarter longer.
 static void fill_stages(const void *owner, parallel_place place, play_rank *out)
 {
@@ -37,7 +30,8 @@ static void a_message_slows_a_kernel_from_its_middle_to_its_middle(void **state)
                              .schedule = { .kind = SCHEDULE_1F1B, .micro_batches = 2 },
                              .fill = fill_stages,
                              .program = { .overlap_pipeline = true },
-                             .terms = &slow_sends,
+                             .no_latency = true,
+                             .message_ps = 3 * MS, // whatever its bytes
                              .instant = true,
                              .steps = 1 };
     const played p = play(&o);
