@@ -182,8 +182,7 @@ static void on_seen(sim *s, void *owner, const sim_event *event)
     const shape *of = shape_of(p, run);
     const plan_state *state = p->runs.items[run].state;
     p->runs.items[run].end_ps = sim_now(s);
-    if (p->client.moved)
-        p->client.moved(p->client.owner, p->runs.items[run].tag, t, state->starts[t]);
+    if (p->client.moved) p->client.moved(p->client.owner, p->runs.items[run].tag, t, state->starts[t]);
     release(p, run, t, FOLLOWS_DATA);
     if (!shape_slice_times(p->collectives, of, t).by_nic) release(p, run, t, FOLLOWS_SLOT);
     count_down(p, run);

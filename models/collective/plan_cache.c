@@ -23,10 +23,7 @@ struct plan_cache {
 plan_cache *plan_cache_create(arena *a, collective_grain grain)
 {
     plan_cache *c = arena_new(a, plan_cache);
-    *c = (plan_cache){ .arena = a,
-                       .grain = grain,
-                       .by_key = map_create(a),
-                       .rings_by_key = map_create(a) };
+    *c = (plan_cache){ .arena = a, .grain = grain, .by_key = map_create(a), .rings_by_key = map_create(a) };
     return c;
 }
 

@@ -15,7 +15,8 @@ const bind_row nic_binds[] = {
         BIND_NOTE("from memory to the line or back; counts in the round trip of a transport alone, for what "
                   "collectives cost at each message contains it")),
     BIND_PART(nic_def, costs, "costs", "nic_costs", nic_costs_binds, BIND_SET_FLAG(nic_def, has_costs),
-              .default_text = "by rate and transport", BIND_NOTE("what collectives get out of it: a name of the catalogue or a mapping")),
+              .default_text = "by rate and transport",
+              BIND_NOTE("what collectives get out of it: a name of the catalogue or a mapping")),
     BIND_TEXT(
         nic_def, usual_switch, "switch",
         BIND_NOTE("a switch of the catalogue for its cables, where windtunnel collective makes a fabric")),

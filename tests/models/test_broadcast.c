@@ -155,11 +155,13 @@ static void playing_takes_as_long_as_by_hand(void **state)
                 const sim_time got_ps = lone_play(l, (network_engine)engine, (collective_grain)grain,
                                                   &predicted_ps);
                 const bool node = l->nodes == 1;
-                const double hop_ps = node ? TEST_HOP_PS(PROTOCOL_SIMPLE) : TEST_NETWORK_HOP_PS(PROTOCOL_SIMPLE);
+                const double hop_ps = node ? TEST_HOP_PS(PROTOCOL_SIMPLE)
+                                           : TEST_NETWORK_HOP_PS(PROTOCOL_SIMPLE);
                 const double rate_Bps = (double)(node ? SCALE_UP_MBPS : CABLE_MBPS) / 1e3;
                 const double want_ps = TEST_BASE_PS(PROTOCOL_SIMPLE) +
                                        (l->ranks - 1) * (hop_ps + (double)l->bytes / rate_Bps * 1e12);
-                if (fabs((double)got_ps - want_ps) > l->ranks || fabs((double)got_ps - predicted_ps) > l->ranks)
+                if (fabs((double)got_ps - want_ps) > l->ranks ||
+                    fabs((double)got_ps - predicted_ps) > l->ranks)
                     fail_msg("case %zu, engine %d, grain %d: %" PRId64 " ps, want %.0f, predicted %.0f", i,
                              engine, grain, got_ps, want_ps, predicted_ps);
             }

@@ -68,9 +68,9 @@ typedef struct played {
     sim_time time_ps, alpha_ps; // alpha: a hop inside a node, the shortest there is
 } played;
 
-static const char *const costs_of[] = { [WIRING_SWITCH] = "nvlink4",
-                                        [WIRING_MESH] = "nvlink4-mesh",
-                                        [WIRING_HOST] = "pcie" };
+static const char *const costs_of[] = {
+    [WIRING_SWITCH] = "nvlink4", [WIRING_MESH] = "nvlink4-mesh", [WIRING_HOST] = "pcie"
+};
 
 // GPUs 0, stride, 2 stride .. The rival shares a way of the first of them: to the next, or out of the node.
 static played play(const play_case *c, network_engine engine, collective_grain grain, bool rival)
@@ -96,10 +96,9 @@ static played play(const play_case *c, network_engine engine, collective_grain g
         members[i] = topology_gpu_vertex(t, i * g->stride);
     const group_id group = collectives_add_group(
         player, &(group_def){ .members = members, .count = g->ranks, .multiplicity = 1, .label = "dp" });
-    const uint32_t i = collective_open(player, &(collective_request){ .kind = c->kind,
-                                                                      .group = group,
-                                                                      .bytes = c->bytes,
-                                                                      .forced_protocol = PROTOCOL_AUTO });
+    const uint32_t i = collective_open(
+        player, &(collective_request){
+                    .kind = c->kind, .group = group, .bytes = c->bytes, .forced_protocol = PROTOCOL_AUTO });
     if (rival) start_rival(&b, 0, g->nodes > 1 ? 8 : g->stride);
     for (uint32_t m = 0; m < g->ranks; m++)
         collective_arrive(player, i, m);

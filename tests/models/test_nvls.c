@@ -132,7 +132,8 @@ static void the_switch_sums_where_it_can(void **state)
     test_costs first, second;
     test_costs_copy(&test_usual_costs, &first);
     test_costs_copy(&test_usual_costs, &second);
-    first.link.nvls = (nvls_costs){ .channels = 1, .rate_Bps = NVLS_GBPS * 1e9, .chunk_bytes = NVLS_CHUNK_BYTES };
+    first.link.nvls =
+        (nvls_costs){ .channels = 1, .rate_Bps = NVLS_GBPS * 1e9, .chunk_bytes = NVLS_CHUNK_BYTES };
     first.link.nvls_entry_ps = NVLS_ENTRY_PS;
     first.link.search.nvls_rate_Bps = 46e9;
     const collective_costs kinds[] = { first.kind, second.kind };

@@ -174,7 +174,7 @@ static void every_small_group(void **state)
 {
     const uint32_t n = *(const uint32_t *)*state;
     for (uint32_t pattern = 0; pattern < UINT32_C(1) << (n - 1); pattern++) {
-        uint32_t sizes[9];
+        uint32_t sizes[9] = { 0 };
         const uint32_t nodes = sizes_of(n, pattern, sizes), least = smallest(sizes, nodes);
         for (uint32_t rings = 1; rings <= least; rings++) {
             arena *a = arena_create("test");
@@ -196,7 +196,7 @@ static void larger_groups_that_are_drawn(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         uint64_t random = seed;
-        uint32_t sizes[RANKS_MAX], nodes = 0, left = 10 + test_random_below(&random, RANKS_MAX - 9);
+        uint32_t sizes[RANKS_MAX] = { 0 }, nodes = 0, left = 10 + test_random_below(&random, RANKS_MAX - 9);
         const uint32_t size = 1 + test_random_below(&random, 8);
         while (left > 0) {
             const uint32_t drawn = seed % 2 ? size : 1 + test_random_below(&random, 9);

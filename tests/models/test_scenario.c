@@ -464,11 +464,12 @@ static void protocols_are_those_of_the_library(void **state)
         const char *const sets[] = { set, "cluster.fabric.sharp=true" };
         const bool lone = i == ALGORITHM_SEND_RECV || i == ALGORITHM_PAIRWISE; // these cannot be forced
         loaded f;
-        assert_int_equal(loaded_read(&f, *state,
-                                     "cluster: { node: dgx-h100, nodes: 2, fabric: { topology: single-switch, "
-                                     "switch: qm9700 } }\n",
-                                     sets, 2),
-                         !lone);
+        assert_int_equal(
+            loaded_read(&f, *state,
+                        "cluster: { node: dgx-h100, nodes: 2, fabric: { topology: single-switch, "
+                        "switch: qm9700 } }\n",
+                        sets, 2),
+            !lone);
         if (!lone) {
             assert_true(scenario_check(&f.s, false, &f.error));
             assert_int_equal(scenario_forced_algorithm(&f.s), i);

@@ -274,7 +274,8 @@ static void the_end_of_a_step_is_charged_along_the_last_lane(void **state)
     const sim_time gathered = gather_ps(&j, 0) + gather_ps(&j, 1);
     const sim_time before = healthy.forward + healthy.piece[0] + healthy.piece[1] + reduced + norm;
     assert_int_equal(p.step_ps[0], before + 190019000 + gathered);
-    assert_true(gathered < 190019000 - 20007000); // the first group is done before the second begins to gather
+    assert_true(gathered <
+                190019000 - 20007000); // the first group is done before the second begins to gather
     for (lane_id l = 0; l < 4; l++) {
         assert_int_equal(p.spent[l][BLAME_PEER], l % 2 ? 0 : 190019000 - 20007000 - gathered);
         assert_int_equal(p.spent[l][BLAME_EXPOSED_DP], reduced + (l % 2 ? gathered : 2 * gathered));
