@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a collective library gets out of the hardware of a scenario's nodes. Parts of the catalogue name their classes (costs); of
-// parts that do not, the class is found by rule, and its numbers stand in the resolved scenario as if it had been named:
+// What a collective library gets out of the hardware of a scenario's nodes. Parts of the catalogue name their classes
+// (costs); of parts that do not, the class is found by rule, and its numbers stand in the resolved scenario as if it
+// had been named:
 //     scale_up.costs  through the host, or of an architecture that has no NVLink: pcie
-//                     else by architecture: volta nvlink2, ampere nvlink3, hopper nvlink4 (a mesh: nvlink4-mesh), blackwell
+//                     else by architecture: volta nvlink2, ampere nvlink3, hopper nvlink4 (a mesh: nvlink4-mesh),
+//                     blackwell
 //                     nvlink5 (racks: nvl72), cdna3 xgmi; links between GPUs of another architecture are refused
 //     nic.costs       by the fabric's transport: roce, tcp; else by the NIC's line: infiniband-ndr from 300 Gb/s on,
 //                     infiniband-hdr below

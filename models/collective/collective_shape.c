@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shapes: what all equal requests share, worked out once. NCCL's tuner chooses for the layout of the group; the plan of the
-// algorithm is laid on the group's endpoints; the pace says how long its kernels take alone.
-//     streams   latency_ps passes, then all edges move at once, the busiest at its bytes / stream_ps at most and the others
-//               at the same pace. Alone that takes latency + stream; beside others latency + max(stream, bytes / share).
-//     messages  the plan is cut in chunks and slices as the kernels cut it, and played with what each costs (message_play.h).
+// Shapes: what all equal requests share, worked out once. NCCL's tuner chooses for the layout of the group; the plan of
+// the algorithm is laid on the group's endpoints; the pace says how long its kernels take alone.
+//     streams latency_ps passes, then all edges move at once, the busiest at its bytes / stream_ps at most and the
+//     others
+//               at the same pace. Alone that takes latency + stream; beside others latency + max(stream, bytes /
+//               share).
+//     messages the plan is cut in chunks and slices as the kernels cut it, and played with what each costs
+//     (message_play.h).
 #include "models/collective/collective_internal.h"
 #include "models/collective/tuner.h"
 #include <math.h>
@@ -52,8 +55,8 @@ static uint64_t lane_bytes(const shape *s, uint64_t channel_bytes, uint32_t lane
     return bytes < UINT64_MAX / 2 ? (uint64_t)bytes : UINT64_MAX / 2;
 }
 
-// A tree passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then pieces are cut
-// finer, up to eight times.
+// A tree passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then
+// pieces are cut finer, up to eight times.
 static uint64_t tree_piece_bytes(const shape *s, const ring_set *rings, uint64_t piece_bytes)
 {
     enum { FINER_MAX = 8 };
@@ -112,8 +115,8 @@ bool collective_has_messages(collective_algorithm algorithm)
            algorithm == ALGORITHM_PAIRWISE;
 }
 
-// What the tuner chooses, where there is a plan of it (some need nodes that are alike), and message by message where it can be
-// played so. Else the usual algorithm, as NCCL does with what it cannot run.
+// What the tuner chooses, where there is a plan of it (some need nodes that are alike), and message by message where it
+// can be played so. Else the usual algorithm, as NCCL does with what it cannot run.
 static collective_choice choose(const collectives *c, const shape *s, const collective_layout *layout)
 {
     const collectives_options *o = &c->options;
@@ -158,8 +161,8 @@ static void lay_plan(collectives *c, shape *s)
     }
 }
 
-// At which so many bytes take that long, rounded up, as the network rounds their time up; 0: no cap, for they take no time or
-// would need a rate beyond any link's.
+// At which so many bytes take that long, rounded up, as the network rounds their time up; 0: no cap, for they take no
+// time or would need a rate beyond any link's.
 static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
 {
     if (bytes == 0 || time_ps == 0) return 0;
@@ -168,9 +171,9 @@ static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
     return cap > UINT64_MAX / 2 ? 0 : (uint64_t)cap;
 }
 
-// Equal steps: each takes its part of stream_ps, by its bytes. Of a tree and of a send, a lane's pieces follow one another over
-// each edge, and a piece takes all hops; the parts of an all-to-all move at once. What is left of the pace's time is that
-// of the hops.
+// Equal steps: each takes its part of stream_ps, by its bytes. Of a tree and of a send, a lane's pieces follow one
+// another over each edge, and a piece takes all hops; the parts of an all-to-all move at once. What is left of the
+// pace's time is that of the hops.
 static void find_steps(shape *s, const plan *p, uint64_t lane_wire_bytes)
 {
     const bool at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
@@ -225,8 +228,8 @@ uint32_t shape_find(collectives *c, const collective_request *request)
 
 // ---- requests ----
 
-// Each ring has a share of its own in what others want too: of a pair that several rings share, the transfers weigh as many
-// times those of the pair with the fewest, as in a stream (models/network/fluid_path.c).
+// Each ring has a share of its own in what others want too: of a pair that several rings share, the transfers weigh as
+// many times those of the pair with the fewest, as in a stream (models/network/fluid_path.c).
 static uint32_t weight_of(const shape *s, const cached_plan *cached, uint32_t edge)
 {
     const plan *p = &cached->plan;
@@ -243,9 +246,9 @@ typedef struct slice {
     bool leaves;
 } slice;
 
-// Of the kernels' slice in the place of a message. The plan is cut evenly. The kernels send full chunks and then what is left: for
-// pieces that pass hop after hop the first one's time counts; loops of a ring add up to the same. Of a chunk they first send a
-// slice that is not less than their least.
+// Of the kernels' slice in the place of a message. The plan is cut evenly. The kernels send full chunks and then what
+// is left: for pieces that pass hop after hop the first one's time counts; loops of a ring add up to the same. Of a
+// chunk they first send a slice that is not less than their least.
 static double part_of(const collectives *c, const shape *s, const cached_plan *cached, const slice *x,
                       const plan_message *first)
 {

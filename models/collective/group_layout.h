@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/collective/group_layout.h: the layout of a group (layout.h), read off the fabric: how its members lie in NVLink domains,
-// what the slowest of their links and NICs carry as they are now, and what the nodes' hardware costs a collective library.
+// models/collective/group_layout.h: the layout of a group (layout.h), read off the fabric: how its members lie in
+// NVLink domains, what the slowest of their links and NICs carry as they are now, and what the nodes' hardware costs a
+// collective library.
 #pragma once
 #include "models/collective/layout.h"
 #include "models/collective/plan.h"
@@ -21,6 +22,7 @@ typedef struct collective_hardware { // of a cluster; kept, not copied
 
 typedef enum layout_health { LAYOUT_AS_IT_IS, LAYOUT_HEALTHY } layout_health; // as if no link were degraded
 
-// Where members lie on nodes that differ, costs are those of the slowest: the least rate of Simple, the longest hop of a ring.
+// Where members lie on nodes that differ, costs are those of the slowest: the least rate of Simple, the longest hop
+// of a ring.
 collective_layout group_layout(const topology *t, const collective_hardware *hardware, const ring_set *rings,
                                const vertex_id *members, layout_health health);

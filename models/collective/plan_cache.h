@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// models/collective/plan_cache.h: plans by (kind, algorithm, rings, bytes), each built once, with what playing one message
-// by message needs: which messages travel together, who waits for whom, and blocks of waiting counts that are lent to
-// instances and come back. One grain per cache.
+// models/collective/plan_cache.h: plans by (kind, algorithm, rings, bytes), each built once, with what playing one
+// message by message needs: which messages travel together, who waits for whom, and blocks of waiting counts that are
+// lent to instances and come back. One grain per cache.
 //
-// Messages of one step on one edge are one transfer, whatever their rings, where all rings go in step. Rings over nodes do not: each
-// is at its crossing when others are inside, and their messages are transfers apart.
+// Messages of one step on one edge are one transfer, whatever their rings, where all rings go in step. Rings over nodes
+// do not: each is at its crossing when others are inside, and their messages are transfers apart.
 #pragma once
 #include "models/collective/plan.h"
 #include "models/ids.h"
 
-// For what of a transfer another waits: that its sender has copied it; that it is received; that what it passes on has made room.
+// For what of a transfer another waits: that its sender has copied it; that it is received; that what it passes on
+// has made room.
 typedef enum follower_kind { FOLLOWS_OWN, FOLLOWS_DATA, FOLLOWS_SLOT } follower_kind;
 enum { NIC_READY = 2 };
 

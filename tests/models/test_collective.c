@@ -171,8 +171,8 @@ static const struct hand_case hands[] = {
     // 19314000 + 9173642 B at 48.3 GB/s
     { "send-recv between nodes", 2, WIRING_SWITCH, 2, 8, COLLECTIVE_SEND_RECV, 9173641, PROTOCOL_AUTO,
       209244476.6 },
-    // Seven rings fill a GPU's seven links of 61.67 GB/s: s = 28007 B, 64876.07 ps: 8419000 + 7 (3407000 + 64876.07) + 1003000 +
-    // 64876.07
+    // Seven rings fill a GPU's seven links of 61.67 GB/s: s = 28007 B, 64876.07 ps: 8419000 + 7 (3407000 + 64876.07) +
+    // 1003000 + 64876.07
     { "all-gather in a mesh", 1, WIRING_MESH, 8, 1, COLLECTIVE_ALL_GATHER, 224056, PROTOCOL_SIMPLE,
       33790008.6 },
     // as one byte: 8419000 + 6 (3407000 + 0.58) + 1003000 + 0.58
@@ -197,10 +197,10 @@ static void time_is_as_by_hand(void **state)
     }
 }
 
-// Four rings over four NICs, one channel: s = 77204 B. Inside, a GPU's port carries 7 of 8 hops: w = 1003000 + 77204 B at 8/7 of
-// 431.7 GB/s = 1159482.6; through the NICs x = 77204 B at 4 x 48.3 GB/s = 399606.6. Once round the node, 7 (w + 2404000) +
-// 1003000 + x + 13008000, in eight steps: 4919373.1 each. 8419000 + 30 x 4919373.1 + 1003000 + 13008000. Messages end before the
-// last crossing, which the closed form adds: two thirds of it less.
+// Four rings over four NICs, one channel: s = 77204 B. Inside, a GPU's port carries 7 of 8 hops: w = 1003000 + 77204 B
+// at 8/7 of 431.7 GB/s = 1159482.6; through the NICs x = 77204 B at 4 x 48.3 GB/s = 399606.6. Once round the node, 7 (w
+// + 2404000) + 1003000 + x + 13008000, in eight steps: 4919373.1 each. 8419000 + 30 x 4919373.1 + 1003000 + 13008000.
+// Messages end before the last crossing, which the closed form adds: two thirds of it less.
 static void rings_over_all_nics_by_hand(void **state)
 {
     (void)state;
@@ -215,8 +215,9 @@ static void rings_over_all_nics_by_hand(void **state)
 
 // ---- laws of the ring ----
 
-// On an idle node, and over nodes with a rank each: T = base + steps (hop + S / n / B) + slice [+ S / n / B inside a node], to the
-// picosecond for streams, for messages to a byte a step; and the textbook's formula, with hop for its alpha.
+// On an idle node, and over nodes with a rank each: T = base + steps (hop + S / n / B) + slice [+ S / n / B inside a
+// node], to the picosecond for streams, for messages to a byte a step; and the textbook's formula, with hop for its
+// alpha.
 static void ring_keeps_its_formula(void **state)
 {
     (void)state;
@@ -250,8 +251,8 @@ static void ring_keeps_its_formula(void **state)
         }
 }
 
-// Where a path takes longer than the protocol's hop, its delay counts, and nothing twice: 300200 in place of 10, with s/B =
-// 7149454.48: 8419000 + 6 (1003000 + 300200 + s/B) + 1003000 + s/B.
+// Where a path takes longer than the protocol's hop, its delay counts, and nothing twice: 300200 in place of 10, with
+// s/B = 7149454.48: 8419000 + 6 (1003000 + 300200 + s/B) + 1003000 + s/B.
 static void the_longer_of_hop_and_delay_counts(void **state)
 {
     (void)state;
@@ -275,8 +276,8 @@ static void the_longer_of_hop_and_delay_counts(void **state)
     }
 }
 
-// The cables of all NICs carry the same in both directions: 2 x 15/16 of the buffer, a quarter each; those of GPUs no more
-// than a single ring would put on them. In messages, each ring has its own.
+// The cables of all NICs carry the same in both directions: 2 x 15/16 of the buffer, a quarter each; those of GPUs no
+// more than a single ring would put on them. In messages, each ring has its own.
 static void all_nics_carry_alike(void **state)
 {
     (void)state;
@@ -296,7 +297,8 @@ static void all_nics_carry_alike(void **state)
             assert_int_equal(network_link_bytes(b->n, l), 30 * bytes / 16 / 4);
         }
         assert_int_equal(cables, 2 * 2 * 4);
-        // an edge from each GPU to the next inside its node, eight of them round it, and one over each NIC; 16 hops of 4 rings
+        // an edge from each GPU to the next inside its node, eight of them round it, and one over each NIC; 16 hops
+        // of 4 rings
         const uint64_t transfers = grain == GRAIN_STREAMS ? 24 : 30 * 64;
         collective_request request = {
             .kind = COLLECTIVE_ALL_REDUCE, .group = g, .bytes = bytes, .forced_protocol = PROTOCOL_SIMPLE
@@ -395,8 +397,8 @@ static void plans_are_built_once(void **state)
     }
 }
 
-// Requests whose hash keys are the same (groups 0 and 1 differ in bit 32, rings of 4 and of 5 ranks in bit 36) are still
-// told apart.
+// Requests whose hash keys are the same (groups 0 and 1 differ in bit 32, rings of 4 and of 5 ranks in bit 36) are
+// still told apart.
 static void equal_keys_are_told_apart(void **state)
 {
     (void)state;

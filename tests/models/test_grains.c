@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Both grains of a collective on the fluid network, with the catalogue's costs: alone and beside a transfer that goes on for as
+// Both grains of a collective on the fluid network, with the catalogue's costs: alone and beside a transfer that goes
+// on for as
 // long as the collective.
 #include "tests/support/near.h"
 
@@ -130,16 +131,22 @@ typedef struct gap {
     double alphas, middle, large;
 } gap;
 
-// Aimed at: 2 alphas and 1 % throughout. An all-to-all and trees alone are closer; so are rings inside a node (0.4 %). Others are
+// Aimed at: 2 alphas and 1 % throughout. An all-to-all and trees alone are closer; so are rings inside a node (0.4
+// %). Others are
 // farther, for these reasons.
-//     rings over nodes    the pace is a closed form of what slices do (pace_ring.c), exact where one of its terms is well above
-//                         the others: 1.5 %, and 3 % where two are equal; with a quarter of the NICs (six ranks that stand alone)
+//     rings over nodes the pace is a closed form of what slices do (pace_ring.c), exact where one of its terms is
+//     well above
+//                         the others: 1.5 %, and 3 % where two are equal; with a quarter of the NICs (six ranks that
+//                         stand alone)
 //                         6 %; 7 % over nodes that are meshes, whose links all rings share
 //     broadcasts          pieces are cut evenly here, and the library's last one is smaller; on meshes as rings
 //     trees on meshes     chains of several lanes share links
-//     beside a rival      a stream hides the cost of slices behind a link that is slower than they are, a slice pays both: up
-//                         to 27 % in middle sizes inside a node, 3 % from 64 MiB on. Trees: a stream has one share of a link
-//                         for each edge that crosses it, messages for each piece that is under way, of two trees at once:
+//     beside a rival a stream hides the cost of slices behind a link that is slower than they are, a slice pays both:
+//     up
+//                         to 27 % in middle sizes inside a node, 3 % from 64 MiB on. Trees: a stream has one share of
+//                         a link
+//                         for each edge that crosses it, messages for each piece that is under way, of two trees at
+//                         once:
 //                         faster by up to a quarter
 typedef struct way {
     collective_kind kind;

@@ -104,8 +104,8 @@ static const struct played_case played[] = {
       GRAIN_STREAMS, SCALE_UP_MBPS, ALGORITHM_RING, false },
 };
 
-// Latency: entry and two loops of 16 KiB from each of h GPUs; then the buffer at the rate of the copy loops, or (n + 1) / n of it
-// at that of a link.
+// Latency: entry and two loops of 16 KiB from each of h GPUs; then the buffer at the rate of the copy loops, or (n + 1)
+// / n of it at that of a link.
 static double want_ps(const struct played_case *c)
 {
     const double share = (double)plan_chunk_bytes(c->bytes, c->ranks, 0);

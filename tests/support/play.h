@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/play.h: training steps played from passes whose times a test makes up, on the fabric of fabric.h. A test says
-// how a job is cut up, what each rank computes, and which events are to be looked at; what was told comes back, after it has
-// been held against itself.
+// tests/support/play.h: training steps played from passes whose times a test makes up, on the fabric of fabric.h. A
+// test says how a job is cut up, what each rank computes, and which events are to be looked at; what was told comes
+// back, after it has been held against itself.
 #pragma once
 #include "models/network/fluid_network.h"
 #include "models/training/fold.h"
@@ -375,8 +375,8 @@ static inline played play(const play_options *o)
     return out;
 }
 
-// A ring on one node by Simple (test_costs.h): base + steps (hop + S / n / B) + slice + S / n / B: latency and stream are rounded
-// to the tick apart. n divides S.
+// A ring on one node by Simple (test_costs.h): base + steps (hop + S / n / B) + slice + S / n / B: latency and stream
+// are rounded to the tick apart. n divides S.
 static inline sim_time play_ring_ps(collective_kind kind, uint32_t ranks, uint64_t bytes)
 {
     const uint64_t steps = (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (ranks - 1);

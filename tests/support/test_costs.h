@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/test_costs.h: a collective library and hardware whose times are worked out by hand: one channel, which copies in
-// no time; chunks that hold any buffer, in one slice; latencies near NCCL's but with no round numbers. With n ranks, steps of
-// s bytes, and B the rate of a GPU's port, or of all NICs of a node over R rings:
+// tests/support/test_costs.h: a collective library and hardware whose times are worked out by hand: one channel,
+// which copies in no time; chunks that hold any buffer, in one slice; latencies near NCCL's but with no round numbers.
+// With n ranks, steps of s bytes, and B the rate of a GPU's port, or of all NICs of a node over R rings:
 //     ring, one node         base + steps (hop + s/B) + slice + s/B
 //     ring, a rank per node  base + steps (hop + s/B) + slice
 //     send                   base + (S + 1 byte) / B
-// hop: TEST_HOP_PS or TEST_NETWORK_HOP_PS; slice: TEST_SLICE_PS, of the hop; base: TEST_BASE_PS; steps: 2 (n - 1) or n - 1; by protocol.
+// hop: TEST_HOP_PS or TEST_NETWORK_HOP_PS; slice: TEST_SLICE_PS, of the hop; base: TEST_BASE_PS; steps: 2 (n - 1) or
+// n - 1; by protocol.
 #pragma once
 #include "models/collective/group_layout.h"
 #include "models/collective/library.h"
