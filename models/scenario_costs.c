@@ -81,7 +81,7 @@ static bool complete_nic(const scenario *s, const char *path, node_def *node, si
 {
     const sim_place *place = bind_place_of(s->reader, &node->nic);
     nic_def line = node->nic;
-    if (node->nics == 0 || node->nic.has_costs) return true;
+    if (node->nics == 0 || node->gpus == 0 || node->nic.has_costs) return true;
     if (!node->has_nic) line.rate_Bps = node->nic_rate_Bps;
     return read_named(s, bind_find_row(nic_binds, "costs"), usual_nic_costs(&s->cluster.fabric, &line),
                       arena_format(bind_reader_arena(s->reader), "%s.nic", path), place, &node->nic, error);
