@@ -228,6 +228,17 @@ static collective_bench_obstacle choice_obstacle(const collective_bench *b, cons
                     collective_algorithm_words[choice.algorithm], collective_protocol_words[r->protocol]);
 }
 
+// That a chunk goes in, of all loops: slices, and of trees up to eight parts.
+static uint64_t pieces_of(const collective_bench *b, const collective_bench_request *r)
+{
+    const collective_choice choice = choose(b, r);
+    const collective_pace pace = pace_of(&b->scenario->network.collectives, &b->layout, r->kind,
+                                         choice.algorithm, choice.protocol, r->bytes);
+    const double loops = fmax(1, ceil(pace.loops));
+    if (choice.algorithm == ALGORITHM_TREE) return 8 * (uint64_t)loops;
+    return choice.algorithm == ALGORITHM_RING ? pace.slices * (uint64_t)loops : 1;
+}
+
 // Rings over nodes have as many edges as ranks and NICs of a node at most; all-to-all has one from each rank to each.
 static collective_bench_obstacle size_obstacle(const collective_bench *b, const collective_bench_request *r)
 {
@@ -241,7 +252,7 @@ static collective_bench_obstacle size_obstacle(const collective_bench *b, const 
                         collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, edges),
                         BENCH_EDGES_MAX / 1e6);
     const uint64_t steps = r->kind == COLLECTIVE_ALL_REDUCE ? 2 * (ranks - 1) : all_to_all ? 1 : ranks - 1;
-    const uint64_t messages = r->kind == COLLECTIVE_SEND_RECV ? ranks : steps * edges;
+    const uint64_t messages = (r->kind == COLLECTIVE_SEND_RECV ? ranks : steps * edges) * pieces_of(b, r);
     if (r->grain == GRAIN_MESSAGES && messages > BENCH_MESSAGES_MAX)
         return OBSTACLE(GRAIN, "streams",
                         "%s between %u ranks has up to %s messages; at most %d million, which "

@@ -223,7 +223,9 @@ static void print_work(arena *a, const run_result *r)
     const char *alone = c->collectives_alone ? arena_format(a, ", %s of them taken at their time alone",
                                                             output_count(a, c->collectives_alone))
                                              : "";
-    printf("            %s collectives%s\n", output_count(a, c->collectives), alone);
+    const double hits = (double)c->plan_hits / (double)c->collectives;
+    printf("            %s collectives, %s looked up%s\n", output_count(a, c->collectives),
+           output_percent(a, hits), alone);
     if (c->settles)
         printf("            rates settled %s times, %s flows touched\n", output_count(a, c->settles),
                output_count(a, c->flows_touched));

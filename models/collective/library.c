@@ -36,8 +36,6 @@ const char *const collective_protocol_words[] = { "ll", "ll128", "simple", NULL 
 static const bind_row ring_protocol_binds[] = {
     TIME_ROW(protocol_terms, base_ps, "base", "once per collective"),
     HOP_ROWS(protocol_terms),
-    BIND_NUMBER(protocol_terms, payload_ratio, "payload_ratio", BIND_AT_LEAST(0.01), BIND_AT_MOST(1),
-                BIND_REQUIRED, BIND_NOTE("payload per byte on the wire")),
     BIND_END,
 };
 
@@ -261,8 +259,6 @@ static const bind_row kernels_binds[] = {
 const bind_row collective_library_binds[] = {
     BIND_TEXT(collective_library, name, "name", BIND_REQUIRED, BIND_NOTE("library and version")),
     BIND_STRUCT(collective_library, ring, "ring", ring_binds, BIND_REQUIRED, BIND_NOTE("ring, by protocol")),
-    BIND_TIME(collective_library, send_recv_base_ps, "send_recv_base", BIND_AT_LEAST(0), BIND_AT_MOST(1),
-              BIND_REQUIRED, BIND_NOTE("once per point-to-point transfer")),
     BIND_STRUCT(collective_library, nvls, "nvls", nvls_binds, BIND_REQUIRED,
                 BIND_NOTE("all-reduce in the NVSwitch")),
     BIND_STRUCT(collective_library, channels, "channels", channel_binds,

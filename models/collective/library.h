@@ -23,13 +23,10 @@ typedef struct collective_choice {
     double predicted_s; // for choosing only: its time is pace.h's
 } collective_choice;
 
-// The latency of a hop is from end to end: what the library measured when its table was made, so wire and switches are in
-// it, and a path's own delay counts only where it is the longer of the two.
+// As the library's tuner believes. The latency of a hop is from end to end: wire and switches are in it.
 typedef struct protocol_terms {    // one protocol of an algorithm
     sim_time base_ps;              // once per collective
     sim_time hop_ps[LINK_CLASSES]; // per hop, by the widest class of link it crosses
-    // Rings: payload per byte on the wire: LL 1/2 (a flag beside each word), LL128 120/128, Simple 1. 0 elsewhere.
-    double payload_ratio;
 } protocol_terms;
 
 typedef struct nvls_terms { // all-reduce in the NVSwitch
@@ -115,7 +112,6 @@ typedef struct channel_terms {
 typedef struct collective_library {
     const char *name;
     protocol_terms ring[PROTOCOLS];
-    sim_time send_recv_base_ps;
     nvls_terms nvls;
     channel_terms channels; // all 0: nothing
     library_tuning tuning;

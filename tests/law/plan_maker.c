@@ -46,7 +46,7 @@ static const char *const precisions[] = { "fp16", "bf16", "fp32", "fp8" };
 static const char *const gradient_types[] = { "fp32", "bf16", "fp16" };
 static const char *const grains[] = { "streams", "messages" };
 static const char *const protocols[] = { "auto", "simple", "ll128", "ll" };
-static const char *const algorithms[] = { "auto", "ring", "nvls" };
+static const char *const algorithms[] = { "auto", "ring", "nvls", "tree", "hierarchical", "recursive" };
 static const char *const windows[] = { "0", "0.01", "0.2" };
 enum {
     SPLIT_BY_LIST = 3,
@@ -112,7 +112,7 @@ static const knob_def knobs[KNOBS] = {
     [KNOB_COUNT] = { "bottleneck count", 8, 2, { 0, 1 } },
     [KNOB_GRAIN] = { "grain", 25, 2, { 0, 1 } },
     [KNOB_PROTOCOL] = { "protocol", 50, 4, { 0, 1, 2, 3 } },
-    [KNOB_ALGORITHM] = { "algorithm", 40, 3, { 0, 1, 2 } },
+    [KNOB_ALGORITHM] = { "algorithm", 40, 6, { 0, 1, 2, 3, 4, 5 } },
     [KNOB_STEPS] = { "steps", 50, 2, { 1, 2 } },
     [KNOB_SEED] = { "seed", 20, 4, { 0, 1, 2, 3 } },
 };

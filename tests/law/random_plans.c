@@ -154,8 +154,8 @@ static const struct {
     { "host", "cluster.node.gpu.launch=3.1 us", "cluster.node.gpu.launch=17.3 us" },
     { "scale-up", "cluster.node.scale_up.rate=173 GB/s", "cluster.node.scale_up.rate=71 GB/s" },
     { "PCIe to the NIC", "cluster.node.nic_pcie_rate=23 GB/s", "cluster.node.nic_pcie_rate=7.7 GB/s" },
-    { "send and receive", "network.collectives.send_recv_base=3.3 us",
-      "network.collectives.send_recv_base=41 us" },
+    { "send and receive", "cluster.node.scale_up.costs.peers.entry=3.3 us",
+      "cluster.node.scale_up.costs.peers.entry=41 us" },
     { "sharing links", "network.engine=ideal", "network.engine=fluid" },
 };
 
@@ -170,6 +170,7 @@ static bool is_monotonous(const char *parts_folder, report *r)
                            "network.completion_window=0",
                            "network.bottleneck_count=false",
                            "network.protocol=simple",
+                           "network.algorithm=ring",
                            NULL };
     const uint32_t count = ARRAY_COUNT(sets);
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
