@@ -228,49 +228,6 @@ static collective_bench_obstacle choice_obstacle(const collective_bench *b, cons
                     collective_algorithm_words[choice.algorithm], collective_protocol_words[r->protocol]);
 }
 
-// That a chunk goes in, of all loops: slices, and of trees up to eight parts.
-static uint64_t pieces_of(const collective_bench *b, const collective_bench_request *r)
-{
-    const collective_choice choice = choose(b, r);
-    const collective_pace pace = pace_of(&b->scenario->network.collectives, &b->layout, r->kind,
-                                         choice.algorithm, choice.protocol, r->bytes);
-    const double loops = fmax(1, ceil(pace.loops));
-    if (choice.algorithm == ALGORITHM_TREE) return 8 * (uint64_t)loops;
-    return choice.algorithm == ALGORITHM_RING ? pace.slices * (uint64_t)loops : 1;
-}
-
-// Rings over nodes have as many edges as ranks and NICs of a node at most; all-to-all has one from each rank to each.
-static collective_bench_obstacle size_obstacle(const collective_bench *b, const collective_bench_request *r)
-{
-    char count[WORDS_GROUPED_SIZE];
-    const uint64_t ranks = b->facts.ranks, nics = b->facts.nics_per_node ? b->facts.nics_per_node : 1;
-    const bool all_to_all = r->kind == COLLECTIVE_ALL_TO_ALL;
-    const uint64_t edges = all_to_all ? ranks * (ranks - 1) : ranks * nics;
-    if (edges > BENCH_EDGES_MAX)
-        return OBSTACLE(BYTES, NULL,
-                        "%s between %u ranks has %s pairs, more than the %.1f million that are played",
-                        collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, edges),
-                        BENCH_EDGES_MAX / 1e6);
-    const uint64_t steps = r->kind == COLLECTIVE_ALL_REDUCE ? 2 * (ranks - 1) : all_to_all ? 1 : ranks - 1;
-    const uint64_t messages = (r->kind == COLLECTIVE_SEND_RECV ? ranks : steps * edges) * pieces_of(b, r);
-    if (r->grain == GRAIN_MESSAGES && messages > BENCH_MESSAGES_MAX)
-        return OBSTACLE(GRAIN, "streams",
-                        "%s between %u ranks has up to %s messages; at most %d million, which "
-                        "take 2 GB of memory, are played one by one",
-                        collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, messages),
-                        BENCH_MESSAGES_MAX / 1000000);
-    if (longest_s(b, r) <= units_s_from_ps(SIM_TIME_MAX) / 2.0) return (collective_bench_obstacle){ 0 };
-    return OBSTACLE(BYTES, NULL, "%s may take longer than the 53 days that the clock is given",
-                    units_format_binary_bytes((double)r->bytes, (char[32]){ 0 }, 32));
-}
-
-collective_bench_obstacle collective_bench_refuse(const collective_bench *b,
-                                                  const collective_bench_request *request)
-{
-    const collective_bench_obstacle obstacle = choice_obstacle(b, request);
-    return obstacle.why ? obstacle : size_obstacle(b, request);
-}
-
 // ---- one play
 
 static void on_done(void *owner, const collective_result *done)
@@ -284,7 +241,21 @@ static void on_done(void *owner, const collective_result *done)
     p->last = done->group;
 }
 
-static void start(const collective_bench *b, const collective_bench_request *r, play_state *p)
+static collectives *make_collectives(const collective_bench *b, const collective_bench_request *r, sim *s,
+                                     network *n, play_state *p)
+{
+    return collectives_create(b->arena, s, n,
+                              &(collectives_options){
+                                  .library = &b->scenario->network.collectives,
+                                  .hardware = b->hardware,
+                                  .grain = r->grain,
+                                  .forced_algorithm = r->algorithm,
+                                  .done = on_done,
+                                  .owner = p,
+                              });
+}
+
+static void add_groups(const collective_bench *b, const collective_bench_request *r, play_state *p)
 {
     const uint32_t ranks = b->facts.ranks;
     const bool pairs = r->kind == COLLECTIVE_SEND_RECV;
@@ -298,10 +269,22 @@ static void start(const collective_bench *b, const collective_bench_request *r, 
                                 .label = "bench" };
         collectives_add_group(p->collectives, &def);
     }
+}
+
+static collective_request request_of(const collective_bench_request *r, group_id g)
+{
+    return (collective_request){
+        .kind = r->kind, .group = g, .bytes = r->bytes, .tag = g, .forced_protocol = r->protocol
+    };
+}
+
+static void start(const collective_bench *b, const collective_bench_request *r, play_state *p)
+{
+    const uint32_t ranks = b->facts.ranks;
+    const bool pairs = r->kind == COLLECTIVE_SEND_RECV;
+    add_groups(b, r, p);
     for (uint32_t g = 0; g < p->groups; g++) {
-        const collective_request request = {
-            .kind = r->kind, .group = g, .bytes = r->bytes, .tag = g, .forced_protocol = r->protocol
-        };
+        const collective_request request = request_of(r, g);
         const uint32_t opened = collective_open(p->collectives, &request);
         for (uint32_t m = 0; m < (pairs ? 2 : ranks); m++)
             collective_arrive(p->collectives, opened, m);
@@ -310,9 +293,7 @@ static void start(const collective_bench *b, const collective_bench_request *r, 
 
 static uint32_t channels_of(const play_state *p, const collective_bench_request *r)
 {
-    const collective_request request = {
-        .kind = r->kind, .group = p->last, .bytes = r->bytes, .forced_protocol = r->protocol
-    };
+    const collective_request request = request_of(r, p->last);
     return collective_pace_at(p->collectives, collective_shape(p->collectives, &request))->channels;
 }
 
@@ -368,6 +349,56 @@ void collective_bench_play(collective_bench *b, const collective_bench_request *
     }
     sim_destroy(s);
     arena_release(b->arena, mark);
+}
+
+// ---- what is too large
+
+static uint64_t messages_of(const collective_bench *b, const collective_bench_request *r)
+{
+    const arena_mark_t mark = arena_mark(b->arena);
+    sim *s = sim_create(b->arena, NULL);
+    play_state p = { .result = NULL };
+    p.collectives = make_collectives(b, r, s, world_build_network(b->arena, b->scenario, s, b->fabric), &p);
+    add_groups(b, r, &p);
+    uint64_t messages = 0;
+    for (uint32_t g = 0; g < p.groups; g++) {
+        const collective_request request = request_of(r, g);
+        messages += collective_message_count(p.collectives, &request);
+    }
+    sim_destroy(s);
+    arena_release(b->arena, mark);
+    return messages;
+}
+
+// Rings over nodes have as many edges as ranks and NICs of a node at most; all-to-all has one from each rank to each.
+static collective_bench_obstacle size_obstacle(const collective_bench *b, const collective_bench_request *r)
+{
+    char count[WORDS_GROUPED_SIZE];
+    const uint64_t ranks = b->facts.ranks, nics = b->facts.nics_per_node ? b->facts.nics_per_node : 1;
+    const bool all_to_all = r->kind == COLLECTIVE_ALL_TO_ALL;
+    const uint64_t edges = all_to_all ? ranks * (ranks - 1) : ranks * nics;
+    if (edges > BENCH_EDGES_MAX)
+        return OBSTACLE(BYTES, NULL,
+                        "%s between %u ranks has %s pairs, more than the %.1f million that are played",
+                        collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, edges),
+                        BENCH_EDGES_MAX / 1e6);
+    const uint64_t messages = r->grain == GRAIN_MESSAGES ? messages_of(b, r) : 0;
+    if (messages > BENCH_MESSAGES_MAX)
+        return OBSTACLE(GRAIN, "streams",
+                        "%s between %u ranks has %s messages; at most %d million, which "
+                        "take 2 GB of memory, are played one by one",
+                        collective_kind_words[r->kind], b->facts.ranks, words_grouped(count, messages),
+                        BENCH_MESSAGES_MAX / 1000000);
+    if (longest_s(b, r) <= units_s_from_ps(SIM_TIME_MAX) / 2.0) return (collective_bench_obstacle){ 0 };
+    return OBSTACLE(BYTES, NULL, "%s may take longer than the 53 days that the clock is given",
+                    units_format_binary_bytes((double)r->bytes, (char[32]){ 0 }, 32));
+}
+
+collective_bench_obstacle collective_bench_refuse(const collective_bench *b,
+                                                  const collective_bench_request *request)
+{
+    const collective_bench_obstacle obstacle = choice_obstacle(b, request);
+    return obstacle.why ? obstacle : size_obstacle(b, request);
 }
 
 // ---- bandwidths

@@ -47,6 +47,13 @@ static bool goes_by_slices(const shape *s)
     return s->choice.algorithm == ALGORITHM_RING && s->pace.slice_bytes > 0;
 }
 
+// In equal steps, piece behind piece over many hops.
+static bool is_pipeline(const shape *s)
+{
+    return s->choice.algorithm == ALGORITHM_TREE ||
+           (s->choice.algorithm == ALGORITHM_RING && !goes_by_slices(s));
+}
+
 // So much of one channel, on one of the plan's lanes.
 static uint64_t lane_bytes(const shape *s, uint64_t channel_bytes, uint32_t lanes)
 {
@@ -55,38 +62,45 @@ static uint64_t lane_bytes(const shape *s, uint64_t channel_bytes, uint32_t lane
     return bytes < UINT64_MAX / 2 ? (uint64_t)bytes : UINT64_MAX / 2;
 }
 
-// A tree passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then
-// pieces are cut finer, up to eight times.
-static uint64_t tree_piece_bytes(const shape *s, const ring_set *rings, uint64_t piece_bytes)
+// A pipeline passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then
+// pieces are cut finer, up to 32 times.
+static uint64_t finer_piece_bytes(const shape *s, uint32_t hops, uint64_t piece_bytes)
 {
-    enum { FINER_MAX = 8 };
+    enum { FINER_MAX = 32 };
+    const double pieces = fmax(1, ceil(s->pace.loops)), own_ps = (double)s->pace.stream_ps / pieces;
+    const double hops_ps = (double)(pace_time_ps(&s->pace) - s->pace.entry_ps) - (pieces - 1) * own_ps;
+    const double finer = ceil(2 * own_ps * hops / fmax(hops_ps, 1));
+    if (hops == 0 || finer <= 1) return piece_bytes;
+    const uint64_t bytes = piece_bytes / (uint64_t)fmin(finer, FINER_MAX);
+    return bytes > 0 ? bytes : 1;
+}
+
+// Up and down the chain of the largest node and the binary tree over nodes; or from rank to rank.
+static uint32_t pipeline_hops(const shape *s, const ring_set *rings)
+{
     uint32_t largest = 1, depth = 0;
+    if (s->choice.algorithm != ALGORITHM_TREE) return rings->ranks - 1;
     for (uint32_t v = 0; v < plan_nodes(rings); v++) {
         const uint32_t count = plan_node_start(rings, v + 1) - plan_node_start(rings, v);
         if (count > largest) largest = count;
     }
     while ((UINT64_C(1) << depth) < plan_nodes(rings))
         depth++;
-    const double pieces = fmax(1, ceil(s->pace.loops)), own_ps = (double)s->pace.stream_ps / pieces;
-    const double hops_ps = (double)(pace_time_ps(&s->pace) - s->pace.entry_ps) - (pieces - 1) * own_ps;
-    const double finer = ceil(2 * own_ps * 2 * (largest - 1 + depth) / fmax(hops_ps, 1));
-    if (pieces == 1 || finer <= 1) return piece_bytes;
-    const uint64_t bytes = piece_bytes / (uint64_t)fmin(finer, FINER_MAX);
-    return bytes > 0 ? bytes : 1;
+    return 2 * (largest - 1 + depth);
 }
 
 // A second slice without bytes is no message, but keeps the lane and the NIC busy.
 static void cut_plan(const collectives *c, shape *s, plan_cache_key *key)
 {
-    const bool by_slices = goes_by_slices(s), tree = s->choice.algorithm == ALGORITHM_TREE;
+    const bool by_slices = goes_by_slices(s), pipeline = is_pipeline(s);
     if (c->options.grain == GRAIN_STREAMS) return;
     key->at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
-    if (!by_slices && !tree) return;
+    if (!by_slices && !pipeline) return;
     const ring_set *rings = rings_of(c, s);
-    const uint32_t trees = tree && plan_nodes(rings) > 1 ? 2 : 1;
+    const uint32_t trees = s->choice.algorithm == ALGORITHM_TREE && plan_nodes(rings) > 1 ? 2 : 1;
     key->cut.chunk_bytes = lane_bytes(s, s->pace.chunk_bytes, trees * rings->count);
-    key->apart = plan_nodes(rings) > 1 || (tree && rings->count > 1);
-    if (tree) key->cut.chunk_bytes = tree_piece_bytes(s, rings, key->cut.chunk_bytes);
+    key->apart = plan_nodes(rings) > 1 || (pipeline && rings->count > 1);
+    if (pipeline) key->cut.chunk_bytes = finer_piece_bytes(s, pipeline_hops(s, rings), key->cut.chunk_bytes);
     if (!by_slices) return;
     const bool whole = s->pace.slice_bytes >= s->pace.chunk_bytes;
     key->cut.slices = whole ? 1 : s->pace.slices;
@@ -171,15 +185,14 @@ static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
     return cap > UINT64_MAX / 2 ? 0 : (uint64_t)cap;
 }
 
-// Equal steps: each takes its part of stream_ps, by its bytes. Of a tree and of a send, a lane's pieces follow one
+// Equal steps: each takes its part of stream_ps, by its bytes. Of a pipeline and of a send, a lane's pieces follow one
 // another over each edge, and a piece takes all hops; the parts of an all-to-all move at once. What is left of the
 // pace's time is that of the hops.
 static void find_steps(shape *s, const plan *p, uint64_t lane_wire_bytes)
 {
     const bool at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
     const uint32_t pieces = at_once ? 1 : p->chunks / p->rings, hops = at_once ? 1 : p->steps - pieces + 1;
-    const bool tree = s->choice.algorithm == ALGORITHM_TREE;
-    s->line_bytes = tree ? lane_wire_bytes : s->busiest_bytes;
+    s->line_bytes = is_pipeline(s) ? lane_wire_bytes : s->busiest_bytes;
     const sim_time moving_ps = s->pace.stream_ps / (sim_time)pieces * (sim_time)(pieces - 1);
     const sim_time rest_ps = pace_time_ps(&s->pace) - s->pace.entry_ps - moving_ps;
     s->hop_ps = rest_ps / (sim_time)hops;

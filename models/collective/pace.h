@@ -23,7 +23,7 @@ typedef struct collective_pace {
     // collective of one slice it is that slice.
     sim_time latency_ps, stream_ps;
     sim_time entry_ps; // of the latency: before anything moves
-    // What one slice of one channel meets, the first of a chunk (rings, broadcast and reduce; 0 elsewhere).
+    // What one slice of one channel meets, the first of a chunk (rings; broadcast and reduce by Simple; 0 elsewhere).
     sim_time slice_ps;       // of its work, beside its bytes
     sim_time work_ps;        // of the CTA that sends it inside its node
     sim_time out_work_ps;    // of one that sends it to the NIC

@@ -296,7 +296,7 @@ static void what_is_too_large_is_refused(void **state)
     refused(
         many,
         (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_RING, PROTOCOL_AUTO, GRAIN_MESSAGES },
-        "all-reduce between 4800 ranks has up to 368,563,200 messages; at most 25 million, which take 2 "
+        "all-reduce between 4800 ranks has 368,563,200 messages; at most 25 million, which take 2 "
         "GB of memory, are played one by one",
         "streams");
     refused(many,

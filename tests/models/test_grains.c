@@ -157,7 +157,7 @@ static const way ways[] = {
     { COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, { { 2.4, 0.075, 0.012 }, { 2.4, 0.27, 0.03 } } },
     { COLLECTIVE_ALL_GATHER, ALGORITHM_RING, { { 1.5, 0.062, 0.023 }, { 1.5, 0.24, 0.03 } } },
     { COLLECTIVE_BROADCAST, ALGORITHM_RING, { { 20, 0.18, 0.11 }, { 20, 0.17, 0.07 } } },
-    { COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE, { { 0.5, 0.07, 0.022 }, { 1.6, 0.42, 0.25 } } },
+    { COLLECTIVE_ALL_REDUCE, ALGORITHM_TREE, { { 0.5, 0.07, 0.022 }, { 2.1, 0.42, 0.25 } } },
     { COLLECTIVE_ALL_TO_ALL, ALGORITHM_PAIRWISE, { { 0.1, 0.001, 0.001 }, { 0.1, 0.001, 0.001 } } },
 };
 
