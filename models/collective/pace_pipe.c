@@ -4,9 +4,9 @@
 //     LL, LL128    T = T0 + (n - 1 - X) (c + L) + X (c + m + L_net) + K stage
 //     stage = max(w, x, (2 w + x + L_net + L) / (2 slots)); one node: max(w, 2 (w + L) / slots)
 //     X = N with several ranks on a node, for most rings begin in the midst of the root's and come back to it; else N - 1
-// with the symbols of pace_ring.c, b the bytes of a channel and w = c + C/R. Chunks of Simple are stored and sent on, those of LL
-// and LL128 go through line by line. A line of stages with two slots and more and equal units takes exactly the sum of its
-// stages and K - 1 times the longest.
+// with the symbols of pace_ring.c, b the bytes of a channel and w = c + C/R. Chunks of Simple are stored and sent on, those
+// of LL and LL128 go through line by line. A line of stages with two slots and more and equal units takes exactly the sum
+// of its stages and K - 1 times the longest.
 // Source: NVIDIA/nccl src/device/broadcast.h, reduce.h and prims_ll128.h; one step of 512 KiB at a time (nccl-constants.csv,
 // bcast_reduce_chunk_steps). Constants are the rings'. No broadcast of NCCL is in collectives.csv: untested by itself. Steps of
 // InternEvo with one broadcast after another over 1,024 GPUs (training.csv) need the lines: chunks stored at each hop would
