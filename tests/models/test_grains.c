@@ -73,6 +73,32 @@ static const char *const costs_of[] = {
     [WIRING_SWITCH] = "nvlink4", [WIRING_MESH] = "nvlink4-mesh", [WIRING_HOST] = "pcie"
 };
 
+// Read once.
+static struct {
+    arena *arena;
+    const scale_up_costs *links[ARRAY_COUNT(costs_of)];
+    const nic_costs *nic;
+    const collective_library *library;
+} parts;
+
+static int read_parts(void **state)
+{
+    (void)state;
+    parts.arena = arena_create("parts");
+    for (size_t i = 0; i < ARRAY_COUNT(costs_of); i++)
+        if (costs_of[i]) parts.links[i] = layouts_link(parts.arena, costs_of[i]);
+    parts.nic = layouts_nic(parts.arena, "infiniband-ndr");
+    parts.library = layouts_library(parts.arena);
+    return 0;
+}
+
+static int drop_parts(void **state)
+{
+    (void)state;
+    arena_destroy(parts.arena);
+    return 0;
+}
+
 // GPUs 0, stride, 2 stride .. The rival shares a way of the first of them: to the next, or out of the node.
 static played play(const play_case *c, network_engine engine, collective_grain grain, bool rival)
 {
@@ -82,10 +108,10 @@ static played play(const play_case *c, network_engine engine, collective_grain g
     const topology *t = test_fabric(a, g->nodes, g->wiring, SCALE_UP_MBPS, CABLE_MBPS);
     b.n = engine == ENGINE_IDEAL ? network_create_ideal(a, b.s, t)
                                  : network_create_fluid(a, b.s, t, &(fluid_options){ .check_every = 997 });
-    const collective_costs costs = { layouts_link(a, costs_of[g->wiring]), layouts_nic(a, "infiniband-ndr") };
+    const collective_costs costs = { parts.links[g->wiring], parts.nic };
     const collective_hardware hardware = { .kinds = &costs };
     collectives *player = collectives_create(a, b.s, b.n,
-                                             &(collectives_options){ .library = layouts_library(a),
+                                             &(collectives_options){ .library = parts.library,
                                                                      .hardware = &hardware,
                                                                      .grain = grain,
                                                                      .forced_algorithm = (int)c->algorithm,
@@ -124,7 +150,7 @@ static const group_case groups[] = { { 1, WIRING_SWITCH, 2, 1 },   { 1, WIRING_S
                                      { 64, WIRING_SWITCH, 64, 8 }, { 3, WIRING_SWITCH, 24, 1 },
                                      { 2, WIRING_MESH, 16, 1 },    { 5, WIRING_HOST, 40, 1 },
                                      { 8, WIRING_SWITCH, 64, 1 } };
-static const uint64_t sizes[] = { 1, 63, 4099, 262147, 1 << 20, 8388611, 133700003, 1337000003 };
+static const uint64_t sizes[] = { 1, 4099, 262147, 1 << 20, 8388611, 1337000003 };
 
 // How far the grains are apart at most: in alphas below 1 MiB; in shares of the time to 64 MiB, and from there on.
 typedef struct gap {
@@ -167,9 +193,11 @@ static double allowed_ps(const gap *g, uint64_t bytes, const played *streams)
     return (bytes < 64 << 20 ? g->middle : g->large) * (double)streams->time_ps;
 }
 
+// Of all ways but the first every third group, in turn: it takes long.
 static void grains_agree(const way *w, bool rival)
 {
-    for (size_t g = 0; g < ARRAY_COUNT(groups); g++)
+    const size_t number = (size_t)(w - ways);
+    for (size_t g = number % 3; g<ARRAY_COUNT(groups); g += number> 0 ? 3 : 1)
         for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
             const play_case c = { &groups[g], w->kind, w->algorithm, sizes[i] };
             const played streams = play(&c, ENGINE_FLUID, GRAIN_STREAMS, rival);
@@ -237,5 +265,5 @@ int main(void)
         cmocka_unit_test(grains_agree_beside_a_rival),
         cmocka_unit_test(a_rival_is_felt),
     };
-    return cmocka_run_group_tests_name("grains", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("grains", tests, read_parts, drop_parts);
 }
