@@ -2,9 +2,11 @@
 #include "models/world.h"
 #include "models/cluster_degraded.h"
 #include "models/cluster_fabric.h"
+#include "models/collective/tuner.h"
 #include "models/network/fluid_network.h"
 #include "models/world_beside.h"
 #include "models/world_clock.h"
+#include "models/world_shares.h"
 #include "sim/words.h"
 
 // Each operation of a lane takes up to 24 bytes, those of its message or data call: 1.2 GB. Its row of the program serves all
@@ -67,6 +69,42 @@ static bool are_multiples(const tensor_call *calls, uint32_t count, uint64_t mul
 {
     for (uint32_t i = 0; i < count; i++)
         if (calls[i].bytes % multiple != 0) return false;
+    return true;
+}
+
+// Whether all ranks of each tensor-parallel group send and receive alike in it: along rings, through the switch, or to all.
+static bool is_even(const world *w, const tensor_call *call, const layout_list *layouts)
+{
+    for (uint32_t i = 0; i < layouts->count; i++) {
+        const collective_choice choice = tuner_choose(
+            &w->scenario->network.collectives, &layouts->items[i], call->kind, call->bytes,
+            scenario_forced_algorithm(w->scenario), scenario_forced_protocol(w->scenario));
+        if (choice.algorithm != ALGORITHM_RING && choice.algorithm != ALGORITHM_NVLS &&
+            choice.algorithm != ALGORITHM_PAIRWISE)
+            return false;
+    }
+    return true;
+}
+
+static bool are_even(const world *w, const tensor_call *calls, uint32_t count, const layout_list *layouts)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_even(w, &calls[i], layouts)) return false;
+    return true;
+}
+
+// Otherwise folding is not exact, where other traffic crosses the links of a group.
+static bool calls_are_even(const world *w)
+{
+    const layout_list *layouts = world_find_shares(w).tensor.layouts;
+    for (uint32_t i = 0; i < w->costs.chunk_count; i++) {
+        const chunk_costs *costs = &w->costs.chunks[i]->costs;
+        if (!are_even(w, costs->tensor_calls, costs->tensor_call_count, layouts)) return false;
+    }
+    for (uint32_t stage = 0; stage < w->stages.stages; stage++) {
+        const tensor_call_array *calls = &w->programs[stage].tensor_calls;
+        if (!are_even(w, calls->items, calls->count, layouts)) return false;
+    }
     return true;
 }
 
@@ -158,7 +196,7 @@ static bool build_work(world *w, const world_options *options, sim_error *error)
     if (!build_lanes(w, wanted && fold_is_exact(w->arena, &question, &w->obstacle), error)) return false;
     build_programs(w);
     const uint64_t multiple = w->folded ? fold_tensor_multiple(w->arena, &question) : 1;
-    if (!calls_are_multiples(w, multiple)) {
+    if (!calls_are_multiples(w, multiple) || (multiple > 1 && !calls_are_even(w))) {
         w->obstacle = (fold_obstacle){ .kind = FOLD_TENSOR_LOADS_UNEVENLY, .rank = 0, .link = NO_ID };
         if (!build_lanes(w, false, error)) return false;
     }

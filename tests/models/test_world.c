@@ -353,6 +353,14 @@ static const struct fold_case folds[] = {
       "cluster: { node: { base: dgx-h100, gpus: 16 } }\n" MODEL_OF_8 "training: { global_batch: 16 }\n"
       "plan: { tensor: 8 }\n",
       false, false, FOLD_TENSOR_LOADS_UNEVENLY, 0, 16, 1 },
+    // A tree puts more on the links of its inner ranks than on those of its ends.
+    { "trees are in the way",
+      "cluster: { node: { base: dgx-h100, gpus: 16 } }\n" MODEL_OF_8 "training: { global_batch: 16 }\n"
+      "plan: { tensor: 4 }\nnetwork: { algorithm: tree }\n",
+      false, false, FOLD_TENSOR_LOADS_UNEVENLY, 0, 16, 1 },
+    { "but not where they have their links to themselves",
+      TWO_NODES("") "plan: { tensor: 8 }\nnetwork: { algorithm: tree }\n", true, true, FOLD_NO_OBSTACLE, 0, 2,
+      8 },
     { "while those of 4 ranks are equal",
       "cluster: { node: { base: dgx-h100, gpus: 16 } }\n" MODEL_OF_8 "training: { global_batch: 16 }\n"
       "plan: { tensor: 4 }\n",
