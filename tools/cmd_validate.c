@@ -14,22 +14,25 @@ typedef struct validate_command {
 static const option options[] = {
     OPTION_TEXT(validate_command, request.data, 0, "data", "FILE",
                 "a table with the columns of the published ones, instead of them"),
-    OPTION_FLAG(validate_command, request.rows, 0, "rows", "kernels: list every row, greatest errors first"),
-    OPTION_TEXT(validate_command, source, 0, "source", "NAME", "training: only the rows of one source"),
+    OPTION_FLAG(validate_command, request.rows, 0, "rows",
+                "kernels, collectives: list every row, greatest errors first"),
+    OPTION_TEXT(validate_command, source, 0, "source", "NAME",
+                "training: only the rows of one source; collectives: or one run, * stands for any text"),
     OPTION_TEXT(validate_command, every, 0, "every", "N",
                 "training: only the first row of each source, and then every Nth"),
     OPTION_TEXT(
         validate_command, row, 0, "explain", "ROW",
         "training: one row, its scenario, where its time goes, its memory, and what its time depends on"),
     OPTION_TEXT(validate_command, jobs, 'j', "jobs", "N",
-                "training: rows played at once, each by a process; 1 unless given"),
+                "training, collectives: so many played at once, each by a process; 1 unless given"),
     OPTION_TEXT(validate_command, request.results, 0, "results", "FILE",
-                "training: write one line for each row into this CSV table"),
+                "training, collectives: write one line for each row into this CSV table"),
     OPTION_TEXT(validate_command, request.measured, 0, "measured", "DIR",
                 "the folder of measurements to use"),
     OPTION_TEXT(validate_command, request.catalogue, 0, "catalogue", "DIR", "the catalogue of parts to use"),
     OPTION_FLAG(validate_command, request.json, 0, "json", "print one JSON object, for machines"),
-    OPTION_FLAG(validate_command, request.quiet, 'q', "quiet", "training: print neither tables nor progress"),
+    OPTION_FLAG(validate_command, request.quiet, 'q', "quiet",
+                "training, collectives: print neither tables nor progress"),
     OPTION_END
 };
 
@@ -39,7 +42,8 @@ typedef struct suite {
 } suite;
 static const suite suites[] = { { "kernels", validate_kernels },
                                 { "network", validate_network },
-                                { "training", validate_training } };
+                                { "training", validate_training },
+                                { "collectives", validate_collectives } };
 
 static const suite *find_suite(const char *word, sim_error *error)
 {
@@ -64,27 +68,46 @@ const char *validate_measured(arena *a, const char *given, sim_error *error)
     return NULL;
 }
 
+typedef struct option_use { // of one that not every suite has
+    const char *name;
+    bool given, training, collectives, kernels;
+} option_use;
+
+static bool has_use(const option_use *u, const suite *s)
+{
+    if (s->run == validate_training) return u->training;
+    if (s->run == validate_collectives) return u->collectives;
+    return s->run == validate_kernels && u->kernels;
+}
+
 // An option never does nothing.
+static bool check_use(const option_use *u, const suite *s, sim_error *error)
+{
+    if (!u->given || has_use(u, s)) return true;
+    const bool two = u->training + u->collectives + u->kernels == 2;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with validate %s%s%s", u->name,
+             u->training ? "training" : "kernels", two ? " and " : "", two ? "collectives" : "");
+    return u->kernels && sim_hint(error, "validate %s lists every row anyway", s->name);
+}
+
 static bool check_options(const validate_command *o, const suite *s, sim_error *error)
 {
-    const bool training = s->run == validate_training;
-    const char *of_training = o->source            ? "source"
-                              : o->row             ? "explain"
-                              : o->every           ? "every"
-                              : o->jobs            ? "jobs"
-                              : o->request.results ? "results"
-                              : o->request.quiet   ? "quiet"
-                                                   : NULL;
+    const option_use uses[] = {
+        { .name = "source", .given = o->source, .training = true, .collectives = true },
+        { .name = "explain", .given = o->row, .training = true },
+        { .name = "every", .given = o->every, .training = true },
+        { .name = "jobs", .given = o->jobs, .training = true, .collectives = true },
+        { .name = "results", .given = o->request.results, .training = true, .collectives = true },
+        { .name = "quiet", .given = o->request.quiet, .training = true, .collectives = true },
+        { .name = "rows", .given = o->request.rows, .kernels = true, .collectives = true },
+    };
     const char *of_many = o->source            ? "source"
                           : o->request.results ? "results"
                           : o->every           ? "every"
                           : o->jobs            ? "jobs"
                                                : NULL;
-    if (!training && of_training)
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with validate training", of_training);
-    if (s->run != validate_kernels && o->request.rows)
-        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--rows goes with validate kernels") ||
-               sim_hint(error, "validate %s lists every row anyway", s->name);
+    for (size_t i = 0; i < ARRAY_COUNT(uses); i++)
+        if (!check_use(&uses[i], s, error)) return false;
     if (!o->row) return true;
     if (of_many) {
         sim_fail(error, SIM_EXIT_INPUT, NULL, "--%s goes with many rows, --explain with one", of_many);
@@ -135,7 +158,7 @@ static int run(const command_call *call)
 
 const command command_validate = {
     .name = "validate",
-    .usage = "kernels|network|training [options]",
+    .usage = "kernels|network|training|collectives [options]",
     .purpose = "Holds predictions against measurements, misses included",
     .explanation =
         "  kernels    each measured product, attention and elementwise kernel beside the model of "
@@ -148,6 +171,10 @@ const command command_validate = {
         "them. A row\n"
         "             that needs what is not modelled, or does not say what was run, is unknown, with "
         "the reason\n"
+        "  collectives  each published run of nccl-tests and its like beside the same collectives played, "
+        "by class\n"
+        "             of system and band of sizes; fit: constants were read off the run; held: they were "
+        "not\n"
         "  Where no row at all is scored the exit code is 1. A table of training steps with a value "
         "that no\n"
         "  measurement can have is refused, with 2.\n",
@@ -156,6 +183,7 @@ const command command_validate = {
         "  windtunnel validate kernels --rows --json\n"
         "  windtunnel validate network\n"
         "  windtunnel validate training --jobs 2\n"
+        "  windtunnel validate collectives --jobs 2\n"
         "  windtunnel validate training --explain korth-004\n"
         "  windtunnel validate training --data validate/measured/training.csv --source Korthikanti2022\n",
     .options = options,

@@ -48,11 +48,9 @@ typedef struct reason_count {
 } reason_count;
 ARRAY_OF(reason_count, reason_count_array);
 
-static void print_reasons(arena *a, const compared_row_array *rows, FILE *out)
+void validate_print_reasons(arena *a, const compared_row_array *rows, const char *title, FILE *out)
 {
-    static const table_column columns[] = { { "rows", true },
-                                            { "such as", false },
-                                            { "unknown, because", false } };
+    const table_column columns[] = { { "rows", true }, { "such as", false }, { title, false } };
     reason_count_array reasons = { 0 };
     for (uint32_t i = 0; i < rows->count; i++) {
         const compared_row *row = &rows->items[i];
@@ -118,7 +116,7 @@ void validate_print(arena *a, const compared_row_array *rows, bool each, const v
     if (each) print_rows(a, rows, columns, out);
     print_sources(a, rows, columns, out);
     print_legend(rows, columns, out);
-    print_reasons(a, rows, out);
+    validate_print_reasons(a, rows, "unknown, because", out);
 }
 
 bool validate_scored(const compared_row_array *rows, sim_error *error)
@@ -137,39 +135,49 @@ bool validate_scored(const compared_row_array *rows, sim_error *error)
 
 // ---- for machines
 
-void validate_print_json(arena *a, const char *suite, const compared_row_array *rows, FILE *out)
+static void json_sources(arena *a, json_writer *j, const compared_row_array *rows)
 {
     const compared_source_array sources = compare_sources(a, rows);
-    json_writer j = json_make(out);
-    json_object(&j, NULL);
-    json_text(&j, "suite", suite);
-    json_array(&j, "sources");
+    json_array(j, "sources");
     for (uint32_t i = 0; i < sources.count; i++) {
         const compared_source *s = &sources.items[i];
-        json_object(&j, NULL);
-        json_text(&j, "source", s->source);
-        json_count(&j, "n", s->n);
-        json_count(&j, "unknown", s->unknown);
-        json_number(&j, "mape", s->mape);
-        json_number(&j, "median", s->median);
-        json_number(&j, "worst", s->worst);
-        json_number(&j, "tau", s->tau);
-        json_number(&j, "baseline_mape", s->constant_mape);
-        json_close(&j);
+        json_object(j, NULL);
+        json_text(j, "source", s->source);
+        json_count(j, "n", s->n);
+        json_count(j, "unknown", s->unknown);
+        json_number(j, "mape", s->mape);
+        json_number(j, "median", s->median);
+        json_number(j, "worst", s->worst);
+        json_number(j, "tau", s->tau);
+        json_number(j, "baseline_mape", s->constant_mape);
+        json_close(j);
     }
-    json_close(&j);
-    json_array(&j, "rows");
+    json_close(j);
+}
+
+void validate_json_begin(arena *a, json_writer *j, const char *suite, const compared_row_array *rows)
+{
+    json_object(j, NULL);
+    json_text(j, "suite", suite);
+    json_sources(a, j, rows);
+    json_array(j, "rows");
     for (uint32_t i = 0; i < rows->count; i++) {
         const compared_row *row = &rows->items[i];
-        json_object(&j, NULL);
-        json_text(&j, "id", row->id);
-        json_text(&j, "source", row->source);
-        json_number(&j, "measured", row->measured);
-        json_number(&j, "simulated", row->simulated);
-        json_number(&j, "error", compared_error(row));
-        json_text(&j, "unknown_reason", row->unknown_reason);
-        json_close(&j);
+        json_object(j, NULL);
+        json_text(j, "id", row->id);
+        json_text(j, "source", row->source);
+        json_number(j, "measured", row->measured);
+        json_number(j, "simulated", row->simulated);
+        json_number(j, "error", compared_error(row));
+        json_text(j, "unknown_reason", row->unknown_reason);
+        json_close(j);
     }
-    json_close(&j);
+    json_close(j);
+}
+
+void validate_print_json(arena *a, const char *suite, const compared_row_array *rows, FILE *out)
+{
+    json_writer j = json_make(out);
+    validate_json_begin(a, &j, suite, rows);
     json_close(&j);
 }

@@ -8,10 +8,10 @@ const char *const split_role_words[] = { "fit", "held", NULL };
 static const bind_row split_binds[] = {
     BIND_TEXT(split_row, table, "table", BIND_REQUIRED),
     BIND_TEXT(split_row, source, "source", BIND_REQUIRED),
-    BIND_TEXT(split_row, gpu, "gpu", BIND_REQUIRED),
+    BIND_TEXT(split_row, gpu, "gpu", .default_text = ""),
     BIND_TEXT(split_row, dtype, "dtype", .default_text = ""),
     BIND_ENUM(split_row, role, "role", split_role_words, BIND_REQUIRED),
-    BIND_TEXT(split_row, kernels, "kernels", BIND_REQUIRED),
+    BIND_TEXT(split_row, kernels, "kernels", .default_text = ""),
     BIND_ENUM(split_row, program, "program", attention_program_words, BIND_DEFAULT(PROGRAM_FLASH, "flash")),
     BIND_TEXT(split_row, why, "why", .default_text = ""),
     BIND_END,
@@ -49,6 +49,18 @@ static bool find_lenders(arena *a, const kernel_split *split, set_row *set, sim_
     return true;
 }
 
+// Collectives have neither GPU nor set.
+static bool check_row(const kernel_split *split, const split_row *row, sim_error *error)
+{
+    if (strcmp(row->table, "collectives") == 0) return true;
+    if (!*row->gpu)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "in split.csv the source \"%s\" has no GPU",
+                        row->source);
+    if (kernel_split_set(split, row->kernels)) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, NULL, "kernel_sets.csv has no set \"%s\", which split.csv names",
+                    row->kernels);
+}
+
 bool kernel_split_read(arena *a, const char *directory, kernel_split *out, sim_error *error)
 {
     if (!measured_table_read(a, directory, "split.csv", rows_list, out, error) ||
@@ -57,10 +69,7 @@ bool kernel_split_read(arena *a, const char *directory, kernel_split *out, sim_e
     for (uint32_t i = 0; i < out->sets.count; i++)
         if (!find_lenders(a, out, &out->sets.items[i], error)) return false;
     for (uint32_t i = 0; i < out->rows.count; i++)
-        if (!kernel_split_set(out, out->rows.items[i].kernels))
-            return sim_fail(error, SIM_EXIT_INPUT, NULL,
-                            "kernel_sets.csv has no set \"%s\", which split.csv names",
-                            out->rows.items[i].kernels);
+        if (!check_row(out, &out->rows.items[i], error)) return false;
     return true;
 }
 
@@ -90,6 +99,7 @@ void kernel_split_gpus(const kernel_split *split, arena *a, text_list *out)
 {
     for (uint32_t i = 0; i < split->rows.count; i++) {
         uint32_t j = 0;
+        if (!*split->rows.items[i].gpu) continue;
         while (j < out->count && strcmp(out->items[j], split->rows.items[i].gpu) != 0)
             j++;
         if (j == out->count) *array_push(out, a) = split->rows.items[i].gpu;

@@ -7,7 +7,9 @@
 typedef enum split_role { ROLE_FIT, ROLE_HELD } split_role;
 extern const char *const split_role_words[]; // "fit", "held", NULL
 
-typedef struct split_row { // of a table, a source ("*": any) and a GPU, both as the rows say them
+typedef struct
+    split_row { // of a table, a source ("*": any) and a GPU, both as the rows say them; of collectives, runs by a
+                // pattern of ids, without a GPU and a kernel set
     const char *table, *source, *gpu;
     const char *dtype;   // "": any but those with a recipe in brackets, which are named
     int role;            // split_role

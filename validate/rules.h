@@ -10,13 +10,21 @@
 //       convention: megatron                              # in which its TFLOP/s are counted
 //       constant: 138 TFLOP/s                            # the same for all rows: the model to beat
 //       unknown: "context parallelism is not modelled"   # why it cannot be played
+// Of collectives, instead of choices, convention and constant:
+//       cluster: dgx-h100                                # a node of the catalogue
+//       class: hopper-node                               # how it is judged (collective_score.h)
+//       harness: { more: 10 us, least: 38 us }           # what the benchmark program adds to a collective
+//       sizes_from: 1 MiB                                # smaller ones do not count, for the evidence that is given
+//       together: alps                                   # runs of the same that count as one: their median
+//       compare: md1                                     # runs of one system: whether algorithms are in the right order
+//       fault: "one NIC in use"                          # the run shows a fault, which is not played
 #pragma once
+#include "sim/array.h"
 #include "sim/document.h"
-#include "validate/training_rows.h"
 
 typedef struct rule_pattern {
-    training_column column;
-    text_list any; // patterns
+    uint32_t column; // index into the columns of the language
+    text_list any;   // patterns
 } rule_pattern;
 ARRAY_OF(rule_pattern, rule_pattern_array);
 
@@ -34,6 +42,11 @@ typedef struct rule {
     int convention;        // index into flop_counting_words; -1: says nothing about it
     double constant_flops; // FLOP/s; 0: says nothing about it
     const char *unknown;   // NULL
+    const char *cluster, *together, *compare, *fault; // NULL: says nothing about it
+    int class; // index into the classes of the language; -1: says nothing about it
+    bool has_harness;
+    double harness_more_s, harness_least_s;
+    uint64_t sizes_from; // bytes; 0: says nothing about it
 } rule;
 ARRAY_OF(rule, rule_array);
 
@@ -50,10 +63,19 @@ typedef enum flop_counting {
 } flop_counting;
 extern const char *const flop_counting_words[]; // "megatron-hardware", ..., NULL
 
-// Appends the rules of a file. Refused at their place: keys, columns, grades and conventions that are unknown, and rules
-// without evidence.
-bool rules_read(arena *a, const char *path, rule_array *out, sim_error *error);
-bool rules_take(arena *a, const document *doc, rule_array *out, sim_error *error); // of a file that was read
-bool rule_holds(const rule *r, const training_row *row);
+typedef struct rule_language { // what rules about one kind of rows may say; all lists end with NULL
+    const char *const *columns;
+    const char *const *keys;
+    const char *const *classes; // NULL: "class" is none of the keys
+} rule_language;
+extern const char *const rule_training_keys[];   // those of training steps
+extern const char *const rule_collective_keys[]; // those of collectives
+
+// Appends the rules of a file. Refused at their place: keys, columns, grades, classes and conventions that are unknown, and
+// rules without evidence.
+bool rules_read(arena *a, const char *path, const rule_language *language, rule_array *out, sim_error *error);
+bool rules_take(arena *a, const document *doc, const rule_language *language, rule_array *out,
+                sim_error *error);                         // of a file that was read
+bool rule_holds(const rule *r, const char *const *fields); // of a row, in the order of the columns
 // "*" stands for any text, also none.
 bool rule_matches(const char *pattern, const char *text);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { VARIANTS_MOST = 100 };
+const rule_language training_rule_language = { .columns = training_column_words, .keys = rule_training_keys };
 
 typedef struct builder {
     arena *a;
@@ -301,7 +302,7 @@ training_case training_case_of(arena *a, const training_row *row, const rule_arr
     c.unknown = training_layout_refusal(a, row);
     set_number(&b, "cluster.nodes", nodes_of(row));
     for (uint32_t i = 0; i < rules->count; i++)
-        if (rule_holds(&rules->items[i], row)) take_rule(&b, &rules->items[i]);
+        if (rule_holds(&rules->items[i], row->fields)) take_rule(&b, &rules->items[i]);
     check_what_is_known(&b);
     if (training_case_variants(&c) > VARIANTS_MOST)
         give_up(&b, arena_format(a, "what is not published makes more than %d scenarios", VARIANTS_MOST));

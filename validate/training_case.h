@@ -3,6 +3,7 @@
 // that hold for it, and what was measured, as seconds of a step.
 #pragma once
 #include "validate/rules.h"
+#include "validate/training_rows.h"
 
 #define TRAINING_GPUS_PER_NODE 8.0 // where none is published
 
@@ -14,6 +15,8 @@ typedef struct training_case {
     double measured_s;         // of a step; NAN: not known
     double constant_s;         // what one constant rate for all rows says; NAN: not known
 } training_case;
+
+extern const rule_language training_rule_language;
 
 // Of a row whose numbers are readable (training_rows_read()).
 training_case training_case_of(arena *a, const training_row *row, const rule_array *rules);

@@ -26,7 +26,8 @@ bool training_suite_open(arena *a, const training_options *options, training_sui
     out->folder = validate_folder(a, error);
     if (!out->folder) return false;
     for (size_t i = 0; i < ARRAY_COUNT(rule_files); i++)
-        if (!rules_read(a, path_in(out, rule_files[i]), &out->rules, error)) return false;
+        if (!rules_read(a, path_in(out, rule_files[i]), &training_rule_language, &out->rules, error))
+            return false;
     const char *measured = options->measured ? options->measured : path_in(out, "measured");
     const char *data = options->data ? options->data : arena_format(a, "%s/training.csv", measured);
     if (!training_rows_read(a, data, &out->rows, error)) return false;

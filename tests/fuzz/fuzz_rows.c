@@ -13,7 +13,8 @@ static const char known_gpu[] = "- where: { gpu: CHIP }\n  evidence: made up\n  
 static bool read_rules(arena *a, const char *text, size_t length, rule_array *out, sim_error *error)
 {
     document doc;
-    return document_parse(a, "rules", text, length, NULL, &doc, error) && rules_take(a, &doc, out, error);
+    return document_parse(a, "rules", text, length, NULL, &doc, error) &&
+           rules_take(a, &doc, &training_rule_language, out, error);
 }
 
 // What is set is what a document then says.

@@ -3,7 +3,7 @@
 
 #include "tests/support/near.h"
 
-#include "validate/rules.h"
+#include "validate/training_case.h"
 
 static void stars_stand_for_any_text(void **state)
 {
@@ -55,20 +55,20 @@ static void a_rule_holds_where_all_match(void **state)
                             "  convention: 6p\n"
                             "  constant: 138 TFLOP/s\n"
                             "- unknown: never\n");
-    assert_true(rules_read(a, "r.yaml", &rules, &error));
+    assert_true(rules_read(a, "r.yaml", &training_rule_language, &rules, &error));
     assert_int_equal(rules.count, 2);
     const rule *r = &rules.items[0];
     const training_row xs[] = { row_of("X", "A100"), row_of("Y", "A100-80GB"), row_of("Z", "A100"),
                                 row_of("X", "H100"), row_of("Y", "A100-40GB"), row_of("X", "A100-40GB") };
     const bool want[] = { true, true, false, false, false, true };
     for (size_t i = 0; i < ARRAY_COUNT(want); i++)
-        assert_int_equal(rule_holds(r, &xs[i]), want[i]);
+        assert_int_equal(rule_holds(r, xs[i].fields), want[i]);
     assert_string_equal(r->set.items[0], "plan.tensor=8");
     assert_string_equal(r->set.items[1], "plan.layers=[1, 2]");
     assert_int_equal(r->choices.items[0].values.count, 2);
     assert_int_equal(r->convention, COUNT_6P);
     assert_near(r->constant_flops, 138e12, 1e-15);
-    assert_true(rule_holds(&rules.items[1], &xs[0])); // of every row
+    assert_true(rule_holds(&rules.items[1], xs[0].fields)); // of every row
     assert_int_equal(rules.items[1].convention, -1);
     arena_destroy(a);
 }
@@ -100,7 +100,7 @@ static void mistakes_are_told_at_their_place(void **state)
         rule_array rules = { 0 };
         sim_error error = { 0 };
         scratch_write("r.yaml", cases[i].text);
-        assert_false(rules_read(a, "r.yaml", &rules, &error));
+        assert_false(rules_read(a, "r.yaml", &training_rule_language, &rules, &error));
         if (cases[i].message) assert_string_equal(error.message, cases[i].message);
         assert_int_equal(error.line, cases[i].line);
         assert_int_equal(error.exit_code, SIM_EXIT_INPUT);

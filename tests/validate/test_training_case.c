@@ -24,7 +24,8 @@ static loaded_rows load(const char *table, const char *rules)
     sim_error error = { 0 };
     scratch_write("t.csv", table);
     scratch_write("r.yaml", rules);
-    if (!training_rows_read(l.a, "t.csv", &l.rows, &error) || !rules_read(l.a, "r.yaml", &l.rules, &error))
+    if (!training_rows_read(l.a, "t.csv", &l.rows, &error) ||
+        !rules_read(l.a, "r.yaml", &training_rule_language, &l.rules, &error))
         fail_msg("%s", error.message);
     return l;
 }
