@@ -105,12 +105,12 @@ static void look_at_domains(collective_bench *b)
 {
     collective_bench_facts *f = &b->facts;
     f->domain_nodes = f->nodes;
-    for (uint32_t first = 0, n; first < f->nodes; first = n) {
+    for (uint32_t first = 0, n; first < f->nodes; first = n, f->domains++) {
         for (n = first + 1; n < f->nodes && domain_of_node(b, n) == domain_of_node(b, first);)
             n++;
         if (n - first < f->domain_nodes) f->domain_nodes = n - first;
     }
-    f->leaves_domain = domain_of_node(b, f->nodes - 1) != domain_of_node(b, 0);
+    f->leaves_domain = f->domains > 1;
 }
 
 static void gather_facts(collective_bench *b)
@@ -266,6 +266,7 @@ static void add_groups(const collective_bench *b, const collective_bench_request
                                 .count = pairs ? 2 : ranks,
                                 .multiplicity = 1,
                                 .communicator_ranks = ranks,
+                                .communicator_nodes = b->facts.domains,
                                 .label = "bench" };
         collectives_add_group(p->collectives, &def);
     }

@@ -24,6 +24,7 @@ typedef struct collective_bench_facts {
     uint32_t nodes, gpus_per_node, ranks;
     // Nodes whose GPUs share their links: one, or the trays of a rack; the least over the racks.
     uint32_t domain_nodes;
+    uint32_t domains;   // of them that the ranks lie in
     bool leaves_domain; // not all ranks are in one such domain
     // NICs that serve the ranks of a node, the least over the nodes, and what the slowest of them carries of payload per
     // direction when nothing is degraded. 0: some node has none.

@@ -152,7 +152,7 @@ static void write_cell(arena *a, const collective_point_array *points, const pro
 {
     const point_choice choice = { .class = class, .band = band };
     const point_score s = collective_score(a, points, &choice);
-    const double beside = collective_prototype_error(prototype, &choice);
+    const double beside = collective_prototype_score(prototype, &choice).mean;
     if (s.n)
         fprintf(out, " %.2f (%u) |", s.mean, s.n);
     else
@@ -177,11 +177,18 @@ static void write_classes(arena *a, const collective_point_array *points, const 
     }
 }
 
-static void write_aims(arena *a, const collective_point_array *points, FILE *out)
+static const char *reached(const band_aim *aim, const point_score *score)
 {
-    fputs("\n| band | runs | points | within 1.07 | within 1.15 | within 1.3 | mean error | aim |\n"
-          "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
-          out);
+    return band_aim_reached(aim, score) ? "reached" : "missed";
+}
+
+static void write_aims(arena *a, const collective_point_array *points, const prototype_array *prototype,
+                       FILE *out)
+{
+    fputs(
+        "\n| band | runs | points | within 1.07 | within 1.15 | within 1.3 | mean error | aim | prototype |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        out);
     for (int i = 0; i < BAND_AIMS; i++)
         for (int role = ROLE_FIT_ONLY; role < POINT_ROLES; role++) {
             const band_aim *aim = &band_aims[i];
@@ -191,7 +198,9 @@ static void write_aims(arena *a, const collective_point_array *points, FILE *out
             fprintf(out, "| %s | %s | %u |", size_band_words[aim->band], point_role_words[role], s.n);
             for (int k = 0; k < SHARES; k++)
                 percent(out, s.within[k]);
-            fprintf(out, " %.2f | %s |\n", s.mean, band_aim_reached(aim, &s) ? "reached" : "missed");
+            const point_score beside = collective_prototype_score(prototype, &choice);
+            fprintf(out, " %.2f | %s | %s |\n", s.mean, reached(aim, &s),
+                    beside.n ? reached(aim, &beside) : "");
         }
 }
 
@@ -200,7 +209,7 @@ void collective_results_write_table(arena *a, const collective_point_array *poin
 {
     const order_score order = collective_order(a, points, NULL);
     write_classes(a, points, prototype, out);
-    write_aims(a, points, out);
+    write_aims(a, points, prototype, out);
     fprintf(out,
             "\nOrder of algorithms at equal size: %u of %u pairs right, the fastest right in %u of %u cells; "
             "%u pairs "

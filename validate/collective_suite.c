@@ -450,6 +450,9 @@ static const bind_row figure_binds[] = {
     BIND_ENUM(prototype_figure, role, "role", split_role_words, BIND_REQUIRED),
     BIND_U32(prototype_figure, points, "points", BIND_REQUIRED, BIND_AT_LEAST(1)),
     BIND_NUMBER(prototype_figure, error, "error", BIND_REQUIRED, BIND_AT_LEAST(0)),
+    BIND_U32(prototype_figure, within[0], "in_1.07", BIND_REQUIRED),
+    BIND_U32(prototype_figure, within[1], "in_1.15", BIND_REQUIRED),
+    BIND_U32(prototype_figure, within[2], "in_1.3", BIND_REQUIRED),
     BIND_END,
 };
 
@@ -474,15 +477,21 @@ static bool is_of(const prototype_figure *f, const point_choice *c)
            (c->role == ROLE_ALL || (f->role == ROLE_FIT) == (c->role == ROLE_FIT_ONLY));
 }
 
-double collective_prototype_error(const prototype_array *all, const point_choice *choice)
+point_score collective_prototype_score(const prototype_array *all, const point_choice *choice)
 {
     double sum = 0.0;
-    uint32_t points = 0;
+    uint32_t within[SHARES] = { 0 };
+    point_score s = { .bias = (double)NAN, .median = (double)NAN };
     for (uint32_t i = 0; i < all->count; i++) {
         const prototype_figure *f = &all->items[i];
         if (!is_of(f, choice)) continue;
         sum += f->error * f->points;
-        points += f->points;
+        s.n += f->points;
+        for (int k = 0; k < SHARES; k++)
+            within[k] += f->within[k];
     }
-    return points ? sum / points : (double)NAN;
+    s.mean = s.n ? sum / s.n : (double)NAN;
+    for (int k = 0; k < SHARES; k++)
+        s.within[k] = s.n ? (double)within[k] / s.n : (double)NAN;
+    return s;
 }

@@ -21,7 +21,8 @@ typedef struct prototype_figure { // of a slice-level model with every mechanism
     int band; // size_band
     int role; // split_role
     uint32_t points;
-    double error; // mean of the absolute errors
+    double error;            // mean of the absolute errors
+    uint32_t within[SHARES]; // points at most a factor off
 } prototype_figure;
 ARRAY_OF(prototype_figure, prototype_array);
 
@@ -47,5 +48,5 @@ bool collective_suite_play(arena *a, const collective_suite_options *options, co
 // In seconds; a source is a class and a role.
 compared_row_array collective_suite_compare(arena *a, const collective_point_array *points);
 bool collective_prototype_read(arena *a, const char *folder, prototype_array *out, sim_error *error);
-// All figures of a choice, weighed by their points. NAN: there is none.
-double collective_prototype_error(const prototype_array *all, const point_choice *choice);
+// All figures of a choice, weighed by their points; bias and median are not known.
+point_score collective_prototype_score(const prototype_array *all, const point_choice *choice);

@@ -104,12 +104,31 @@ static uint32_t power_of_two(double least)
     return power;
 }
 
+static uint32_t send_nodes(const collective_layout *layout)
+{
+    return layout->send_nodes > layout->nodes ? layout->send_nodes : layout->nodes;
+}
+
+// As many as the rings of the communicator have, to a power of two. Of a pair all ranks of a node are taken to have as many NICs.
+static uint32_t send_channels(const collective_layout *layout)
+{
+    collective_layout whole = *layout;
+    if (layout->send_channels > 0) return layout->send_channels;
+    if (layout->send_nodes > 1) {
+        const uint32_t nics = layout->nics_per_node > 0 ? layout->nics_per_node : 1;
+        whole.nodes = layout->send_nodes;
+        whole.nics_per_node = nics * ((layout->ranks + whole.nodes - 1) / whole.nodes);
+    }
+    return power_of_two(chunking_all_channels(&whole, ALGORITHM_RING));
+}
+
 // Channels to one peer that there may be. In one domain as many as the class of link has. Through a NIC as many as its rate
 // is worth at peer_network_Bps each, two at least, halved until all peers of a batch have theirs.
 static uint32_t most_peer_channels(const collective_library *library, const collective_layout *layout,
                                    uint32_t all)
 {
-    if (layout->nodes == 1) return layout->link->peers.channels < all ? layout->link->peers.channels : all;
+    if (send_nodes(layout) == 1)
+        return layout->link->peers.channels < all ? layout->link->peers.channels : all;
     const uint32_t at_once = library->kernels.peers_at_once;
     // The library counts with the line rate, of which payload is 24 in 25.
     const double line_Bps = (double)layout->nic_mBps * 1e-3 * 50 / 48;
@@ -137,11 +156,9 @@ static double peer_chunk_bytes(const collective_layout *layout, uint64_t bytes, 
 peer_cut chunking_peers(const collective_library *library, const collective_layout *layout, uint64_t bytes)
 {
     const library_kernels *kernels = &library->kernels;
-    const double largest = (double)(layout->nodes == 1 ? kernels->most_part_bytes
-                                                       : kernels->most_network_part_bytes);
-    peer_cut cut = { .all_channels = layout->send_channels > 0
-                                         ? layout->send_channels
-                                         : power_of_two(chunking_all_channels(layout, ALGORITHM_RING)) };
+    const double largest = (double)(send_nodes(layout) == 1 ? kernels->most_part_bytes
+                                                            : kernels->most_network_part_bytes);
+    peer_cut cut = { .all_channels = send_channels(layout) };
     const uint32_t most = most_peer_channels(library, layout, cut.all_channels);
     uint32_t least = most;
     while ((uint64_t)least * layout->ranks > cut.all_channels && least > 1)

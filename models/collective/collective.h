@@ -25,6 +25,7 @@ typedef struct group_def {
     uint32_t count;
     uint32_t multiplicity;       // how many such groups this one stands for
     uint32_t communicator_ranks; // of the communicator whose members send to each other; 0: the group is it
+    uint32_t communicator_nodes; // NVLink domains over which it lies; 0: as many as the group
     const char *label;           // "dp", "tp", ...; copied
 } group_def;
 

@@ -20,12 +20,16 @@ const collective_layout *group_layout_of(collectives *c, group_id g)
     return &own->layout;
 }
 
-// A send is cut for its communicator, of which the group is a part.
+// A send is cut for its communicator, of which the group is a part: inside a node as well, where that leaves it.
 static collective_layout layout_for(collectives *c, const shape *s)
 {
     collective_layout layout = *group_layout_of(c, s->key.group);
-    const uint32_t communicator = c->groups.items[s->key.group].def.communicator_ranks;
-    if (s->key.kind == COLLECTIVE_SEND_RECV && communicator > layout.ranks) layout.ranks = communicator;
+    const group_def *def = &c->groups.items[s->key.group].def;
+    if (s->key.kind != COLLECTIVE_SEND_RECV || def->communicator_ranks <= layout.ranks) return layout;
+    layout.ranks = def->communicator_ranks;
+    layout.send_nodes = def->communicator_nodes;
+    if (layout.nodes == 1 && layout.send_nodes > 1)
+        layout.nic_mBps = group_layout_nic_mBps(network_topology(c->network), def->members[0]);
     return layout;
 }
 

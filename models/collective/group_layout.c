@@ -138,6 +138,19 @@ static void add_network(const layout_search *s)
                   topology_bundle_count(s->topology) == 0;
 }
 
+uint64_t group_layout_nic_mBps(const topology *t, vertex_id member)
+{
+    uint32_t count;
+    nic_id first;
+    if (topology_vertex_at(t, member)->kind != VERTEX_GPU ||
+        !topology_nics_of_gpu(t, topology_gpu_of(t, member), &first, &count))
+        return 0;
+    const link_id *links = topology_outgoing(t, topology_nic_vertex(t, first), &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (topology_link_at(t, links[i])->class == LINK_NETWORK) return topology_rate_mBps(t, links[i]);
+    return 0;
+}
+
 // ---- costs
 
 static void use_costs(const layout_search *s, const collective_costs *costs)

@@ -26,3 +26,5 @@ typedef enum layout_health { LAYOUT_AS_IT_IS, LAYOUT_HEALTHY } layout_health; //
 // of a ring.
 collective_layout group_layout(const topology *t, const collective_hardware *hardware, const ring_set *rings,
                                const vertex_id *members, layout_health health);
+// What the first NIC of a GPU puts on its wire as it is now; 0: it has none.
+uint64_t group_layout_nic_mBps(const topology *t, vertex_id member);

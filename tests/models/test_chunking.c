@@ -166,6 +166,27 @@ static void channels_to_a_peer(void **state)
     assert_int_equal(chunking_peers(library, &two, 1 << 30).channels, 2);
 }
 
+// A pair of a communicator over nodes is cut as that: 8 H100 on each of two nodes have 16 channels of rings, the pair alone
+// would have two. Four to a peer from 64 KiB x 4 on, also inside a node, where a communicator of one node of 16 would have 2.
+static void pairs_are_cut_for_their_communicator(void **state)
+{
+    (void)state;
+    collective_layout pair = layouts_make(scratch, "nvlink4", 376, 2, 1, "infiniband-ndr", 48.6, 1);
+    pair.ranks = 16;
+    assert_int_equal(chunking_peers(library, &pair, 1 << 30).all_channels, 2);
+    pair.send_nodes = 2;
+    assert_int_equal(chunking_peers(library, &pair, 1 << 30).all_channels, 16);
+    assert_int_equal(chunking_peers(library, &pair, 1 << 30).channels, 4);
+    collective_layout inside = layouts_of(scratch, H100_NODE);
+    inside.ranks = 16;
+    assert_int_equal(chunking_peers(library, &inside, 1 << 20).channels, 2);
+    inside.send_nodes = 2;
+    inside.nic_mBps = UINT64_C(48600000000000);
+    assert_int_equal(chunking_peers(library, &inside, 1 << 20).all_channels, 16);
+    assert_int_equal(chunking_peers(library, &inside, 1 << 20).channels, 4);
+    assert_near(chunking_peers(library, &inside, UINT64_C(16) << 20).chunk_bytes, 524288, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +197,7 @@ int main(void)
         cmocka_unit_test(nvls_tree_staircase),
         cmocka_unit_test(tree_chunks),
         cmocka_unit_test(channels_to_a_peer),
+        cmocka_unit_test(pairs_are_cut_for_their_communicator),
     };
     return cmocka_run_group_tests_name("chunking", tests, open_library, close_library);
 }

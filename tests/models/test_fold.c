@@ -69,11 +69,14 @@ static const fold_case cases[] = {
       .want = FOLD_COLUMNS_SHARE_LINK, .alone = true, .rank = 1 },
     { "a bundle is shared by all", "node: dgx-h100, nodes: 2, " TREE("adaptive"), SIZES(8, 2, 1),
       .want = FOLD_COLUMNS_SHARE_LINK, .alone = true, .rank = 1 },
-    // Rank c goes to the rail of its neighbour over GPU c + 1. Of these links the two rings of a mesh of four (3 0 2 1 and
-    // 3 1 2 0, test_ring_order) cross 3 > 0 and 1 > 2 alone.
+    // Rank c goes to the rail of its neighbour over GPU c + 1. Rings of a mesh of four cross all links alike, those of a mesh
+    // of six some of them not at all (ring_order.h).
     { "rails that are changed over links of the group",
+      "node: { base: a100-4x, gpus: 6, nics: 6 }, nodes: 2, fabric: { topology: rail-only, switch: qm9700 }",
+      SIZES(6, 2, 1), .want = FOLD_TENSOR_LOADS_UNEVENLY, .alone = false, .rank = 0, .turned = 1 },
+    { "rails that are changed in a mesh of four",
       "node: a100-4x, nodes: 2, fabric: { topology: rail-only, switch: qm9700 }", SIZES(4, 2, 1),
-      .want = FOLD_TENSOR_LOADS_UNEVENLY, .alone = false, .rank = 0, .turned = 1 },
+      .want = FOLD_NO_OBSTACLE, .alone = false, .turned = 1 },
     // ---- degraded parts
     { "a slow GPU", "node: dgx-h100, nodes: 2, " ONE_SWITCH ", degraded: [{ gpu: gpu 11, clock: 0.9 }]",
       SIZES(8, 2, 1), .want = FOLD_GROUP_DIFFERS_IN_HEALTH, .alone = true, .rank = 11 },

@@ -47,10 +47,11 @@ static collective_suite_options options_of(const scratch_folder *folder)
     scratch_write("v/collectives/systems.yaml", rules);
     scratch_write("v/collectives/benchmarks.yaml", "[]\n");
     scratch_write("v/collectives/limits.yaml", "[]\n");
-    scratch_write("v/collectives/prototype.csv", "class,collective,band,role,points,error\n"
-                                                 "hopper-node,all_reduce,middle,fit,3,0.2\n"
-                                                 "hopper-node,all_reduce,middle,held,1,0.4\n"
-                                                 "hopper-node,all_gather,floor,held,2,0.5\n");
+    scratch_write("v/collectives/prototype.csv",
+                  "class,collective,band,role,points,error,in_1.07,in_1.15,in_1.3\n"
+                  "hopper-node,all_reduce,middle,fit,3,0.2,0,1,3\n"
+                  "hopper-node,all_reduce,middle,held,1,0.4,0,0,0\n"
+                  "hopper-node,all_gather,floor,held,2,0.5,0,0,1\n");
     scratch_write("v/measured/collectives.csv", rows);
     scratch_write("v/measured/split.csv", "table,source,gpu,dtype,role,kernels,program,why\n"
                                           "collectives,again-*,,,fit,,,\n"
@@ -187,17 +188,26 @@ static void the_prototype_is_weighed_by_points(void **state)
     assert_true(collective_prototype_read(a, "v", &all, &error));
     static const struct {
         point_choice choice;
-        double want;
+        double mean, in_115, in_13;
     } cases[] = {
-        { { .class = CLASS_HOPPER_NODE, .band = BAND_MIDDLE }, 0.25 }, // (3 x 0.2 + 0.4) / 4
-        { { .class = -1, .band = -1 }, 1.0 / 3.0 },                    // (0.6 + 0.4 + 1) / 6
-        { { .class = -1, .band = BAND_MIDDLE, .role = ROLE_FIT_ONLY }, 0.2 },
-        { { .class = -1, .band = -1, .role = ROLE_HELD_ONLY }, 1.4 / 3.0 },
-        { { .class = -1, .band = -1, .collective = "all_gather" }, 0.5 },
+        // (3 x 0.2 + 0.4) / 4; all: (0.6 + 0.4 + 1) / 6, 1 and 4 of 6 points
+        { { .class = CLASS_HOPPER_NODE, .band = BAND_MIDDLE }, 0.25, 0.25, 0.75 },
+        { { .class = -1, .band = -1 }, 1.0 / 3.0, 1.0 / 6.0, 2.0 / 3.0 },
+        { { .class = -1, .band = BAND_MIDDLE, .role = ROLE_FIT_ONLY }, 0.2, 1.0 / 3.0, 1.0 },
+        { { .class = -1, .band = -1, .role = ROLE_HELD_ONLY }, 1.4 / 3.0, 0.0, 1.0 / 3.0 },
+        { { .class = -1, .band = -1, .collective = "all_gather" }, 0.5, 0.0, 0.5 },
     };
-    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
-        assert_near(collective_prototype_error(&all, &cases[i].choice), cases[i].want, 1e-12);
-    assert_true(isnan(collective_prototype_error(&all, &(point_choice){ .class = CLASS_RACK, .band = -1 })));
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const point_score s = collective_prototype_score(&all, &cases[i].choice);
+        assert_near(s.mean, cases[i].mean, 1e-12);
+        assert_near(s.within[0], 0.0, 1e-12);
+        assert_near(s.within[1], cases[i].in_115, 1e-12);
+        assert_near(s.within[2], cases[i].in_13, 1e-12);
+        assert_true(isnan(s.median) && isnan(s.bias));
+    }
+    const point_choice none = { .class = CLASS_RACK, .band = -1 };
+    assert_int_equal(collective_prototype_score(&all, &none).n, 0);
+    assert_true(isnan(collective_prototype_score(&all, &none).mean));
     arena_destroy(a);
 }
 
@@ -263,7 +273,9 @@ static void mistakes_in_data_are_told(void **state)
         { "v/measured/split.csv", "table,source,gpu,dtype,role,kernels,program,why\ngemm,S,,,fit,k,,\n",
           "in split.csv the source \"S\" has no GPU" },
         { "v/collectives/prototype.csv",
-          "class,collective,band,role,points,error\nboat,all_reduce,middle,fit,3,0.2\n", NULL },
+          "class,collective,band,role,points,error,in_1.07,in_1.15,in_1.3\nboat,all_reduce,middle,fit,3,0.2,"
+          "0,1,3\n",
+          NULL },
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         arena *a = arena_create("test");
