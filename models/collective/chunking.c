@@ -109,7 +109,8 @@ static uint32_t send_nodes(const collective_layout *layout)
     return layout->send_nodes > layout->nodes ? layout->send_nodes : layout->nodes;
 }
 
-// As many as the rings of the communicator have, to a power of two. Of a pair all ranks of a node are taken to have as many NICs.
+// As many as the rings of the communicator have, to a power of two. All ranks of its nodes are taken to have as many NICs as
+// the pair.
 static uint32_t send_channels(const collective_layout *layout)
 {
     collective_layout whole = *layout;

@@ -20,7 +20,7 @@ typedef struct collective_layout {
     // (NCCL_MIN_P2P_NCHANNELS), and of those to one peer in another node (NCCL_NCHANNELS_PER_NET_PEER), powers of two.
     uint32_t channels, send_channels, peer_channels;
     uint32_t queue_pairs; // per connection
-    // Of a send whose communicator, of the given ranks, is wider than its two members: the nodes of that. Then nic_mBps stands for
+    // Of a send whose communicator, of the given ranks, is wider than its two members: the nodes of that. Then nic_mBps is
     // the sender's own NIC also inside a node. 0: there is no more than the layout says.
     uint32_t send_nodes;
 } collective_layout;
