@@ -311,7 +311,24 @@ static lane_id lane_at(const step_player *p, parallel_place place)
     return table->lane_of_rank[parallel_rank_at(table->sizes, place)];
 }
 
-// Groups of the collectives and of lanes have the same numbers.
+// Domains of NVLink over which the stages of a lane's pipeline lie. Those of one domain may stand anywhere among them.
+static uint32_t domains_of_pipeline(const step_player *p, lane_id lane)
+{
+    const topology *t = network_topology(p->network);
+    parallel_place place = step_lane_def(p, lane)->place;
+    uint32_t domains = 0, stages = p->settings.lanes->sizes.pipeline;
+    for (uint32_t stage = 0; stage < stages; stage++) {
+        place.pipeline = stage;
+        const uint32_t own = topology_domain_of(t, vertex_of(p, lane_at(p, place), 0));
+        bool seen = false;
+        for (place.pipeline = 0; place.pipeline < stage && !seen; place.pipeline++)
+            seen = topology_domain_of(t, vertex_of(p, lane_at(p, place), 0)) == own;
+        domains += !seen;
+    }
+    return domains;
+}
+
+// Groups of the collectives and of lanes have the same numbers. Sends between stages go over the communicator of the pipeline.
 static group_id add_group(step_player *p, group_role role, const lane_id *lanes, uint32_t count,
                           uint32_t arrivals, const char *label)
 {
@@ -320,12 +337,14 @@ static group_id add_group(step_player *p, group_role role, const lane_id *lanes,
     vertex_id *vertices = arena_array(p->arena, vertex_id, members);
     for (uint32_t i = 0; i < members; i++)
         vertices[i] = vertex_of(p, lanes[i / arrivals], i % arrivals);
+    const bool sends = role == ROLE_MOVE;
     const group_id id = collectives_add_group(
         p->collectives,
         &(group_def){ .members = vertices,
                       .count = members,
                       .multiplicity = multiplicity,
-                      .communicator_ranks = role == ROLE_MOVE ? p->settings.lanes->sizes.pipeline : 0,
+                      .communicator_ranks = sends ? p->settings.lanes->sizes.pipeline : 0,
+                      .communicator_nodes = sends ? domains_of_pipeline(p, lanes[0]) : 0,
                       .label = label });
     *array_push(&p->groups, p->arena) = (lane_group){ .role = (uint8_t)role,
                                                       .first_lane = p->group_lane_count,
