@@ -154,6 +154,11 @@ const topology *collective_bench_fabric(const collective_bench *b)
     return b->fabric;
 }
 
+const collective_layout *collective_bench_layout(const collective_bench *b)
+{
+    return &b->layout;
+}
+
 // ---- what can be asked
 
 static collective_choice choose(const collective_bench *b, const collective_bench_request *r)

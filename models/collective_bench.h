@@ -6,6 +6,7 @@
 // Ranks are packed: rank r on GPU r mod g of the r div g-th node, g GPUs of each node, from the first on. A send-recv is that
 // of nccl-tests: each rank sends to the next one and the last to the first, all at once.
 #pragma once
+#include "models/collective/layout.h"
 #include "models/scenario.h"
 
 typedef struct collective_bench collective_bench;
@@ -63,6 +64,7 @@ collective_bench *collective_bench_create(arena *a, const scenario *s,
                                           const collective_bench_options *options, sim_error *error);
 const collective_bench_facts *collective_bench_facts_of(const collective_bench *b);
 const topology *collective_bench_fabric(const collective_bench *b);
+const collective_layout *collective_bench_layout(const collective_bench *b); // of all ranks
 
 // Why a request cannot be played, as a sentence without an end, or NULL. valid: what could be asked for instead, or NULL.
 typedef struct collective_bench_obstacle {

@@ -301,14 +301,14 @@ static bool is_interrupted(void *owner)
     return os_interrupted();
 }
 
-static collective_bench *build_bench(const builder *b, arena *a, const collective_case *c, scenario *s,
-                                     sim_error *error)
+collective_bench *collective_suite_bench(arena *a, const char *catalogue_path, const collective_case *c,
+                                         scenario *s, sim_error *error)
 {
     catalogue parts;
     const cluster_named wanted = {
         .name = c->cluster, .nodes = c->run->nodes, .topology = -1, .called = "rules"
     };
-    if (!catalogue_find(a, b->options->catalogue_path, &parts, error) ||
+    if (!catalogue_find(a, catalogue_path, &parts, error) ||
         !cluster_named_load(a, &parts, &wanted, &(cluster_named_places){ 0 }, c->sets.items, c->sets.count, s,
                             error) ||
         !scenario_check(s, false, error))
@@ -357,7 +357,7 @@ static bool play_one(void *owner, uint32_t piece, void *result, sim_error *error
     sim_error refusal = { 0 };
     for (uint32_t i = 0; i < PLAY_SIZES_MAX; i++)
         out->time_s[i] = (double)NAN;
-    collective_bench *bench = build_bench(b, a, c, s, &refusal);
+    collective_bench *bench = collective_suite_bench(a, b->options->catalogue_path, c, s, &refusal);
     if (bench) play_sizes(c, p, s, bench, out);
     if (refusal.exit_code) snprintf(out->reason, sizeof out->reason, "%.399s", refusal.message);
     arena_destroy(a);
@@ -406,15 +406,32 @@ static bool play_all(builder *b)
     return true;
 }
 
+static bool gather(builder *b)
+{
+    *b->out = (collective_suite){ 0 };
+    if (!read_all(b) || !check_choice(b)) return false;
+    find_series(b);
+    take_samples(b);
+    make_points(b);
+    return true;
+}
+
+bool collective_suite_gather(arena *a, const collective_suite_options *options, collective_suite *out,
+                             const collective_case ***cases, sim_error *error)
+{
+    builder b = { .a = a, .options = options, .out = out, .error = error };
+    if (!gather(&b)) return false;
+    *cases = arena_array(a, const collective_case *, out->points.count + 1);
+    for (uint32_t i = 0; i < out->points.count; i++)
+        (*cases)[i] = &b.cases[b.case_of.items[i]];
+    return true;
+}
+
 bool collective_suite_play(arena *a, const collective_suite_options *options, collective_suite *out,
                            sim_error *error)
 {
-    *out = (collective_suite){ 0 };
     builder b = { .a = a, .options = options, .out = out, .error = error };
-    if (!read_all(&b) || !check_choice(&b)) return false;
-    find_series(&b);
-    take_samples(&b);
-    make_points(&b);
+    if (!gather(&b)) return false;
     find_spreads(&b);
     plan_plays(&b);
     return play_all(&b);

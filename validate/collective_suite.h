@@ -3,6 +3,7 @@
 // the lesser of out of place and in place, for the first use of an algorithm also connects; of runs that count as one
 // (rules.h, together) the median. A benchmark's own part is added to what is simulated, never to a model.
 #pragma once
+#include "models/collective_bench.h"
 #include "validate/collective_case.h"
 #include "validate/compare.h"
 #include "validate/kernel_split.h"
@@ -45,6 +46,12 @@ typedef struct collective_suite_options {
 // Refused: what reading refuses, and a source that no run has.
 bool collective_suite_play(arena *a, const collective_suite_options *options, collective_suite *out,
                            sim_error *error);
+// The points alone, nothing is played; cases: the first run of each point, as what it would be played.
+bool collective_suite_gather(arena *a, const collective_suite_options *options, collective_suite *out,
+                             const collective_case ***cases, sim_error *error);
+// What plays a case. s: empty, filled. NULL and the error when the rules name what the catalogue has not.
+collective_bench *collective_suite_bench(arena *a, const char *catalogue_path, const collective_case *c,
+                                         scenario *s, sim_error *error);
 // In seconds; a source is a class and a role.
 compared_row_array collective_suite_compare(arena *a, const collective_point_array *points);
 bool collective_prototype_read(arena *a, const char *folder, prototype_array *out, sim_error *error);
