@@ -12,14 +12,15 @@ enum {
     FINISHES = 2,
     FINISH_STEPS = 1500,
     ROUNDS = 8,
+    SEARCH_ROUNDS = 2,
     ROUND_STEPS = 800,
     NUMBERS_MAX = 40, // of a block; Sobol's sequence has as many dimensions
     LEAST_POINTS = 3
 };
-#define BEND 0.02      // d
-#define FELT 1e-3      // of ln(time), by a number a tenth larger
-#define WORSE 1.05     // within an interval the error is at most so many times the least
-#define WIDEST 3.0     // high / low of an interval that says something
+#define BEND 0.02  // d
+#define FELT 1e-2  // of ln(time), by a number a tenth larger: about what repeats differ by
+#define WORSE 1.05 // within an interval the error is at most so many times the least
+#define WIDEST 3.0 // high / low of an interval that says something
 
 ARRAY_OF(uint32_t, index_array);
 
@@ -59,7 +60,8 @@ static void set_number(const fit *f, uint32_t number, double value)
     const cost_field *field = field_of(f, number);
     for (uint32_t i = 0; i < f->data->setups.count; i++) {
         cost_setup *s = f->data->setups.items[i];
-        if (uses(f, s, number)) cost_field_set(field, field->is_nic ? (void *)&s->nic : (void *)&s->link, value);
+        if (uses(f, s, number))
+            cost_field_set(field, field->is_nic ? (void *)&s->nic : (void *)&s->link, value);
     }
     f->fits[number].value = value;
 }
@@ -297,7 +299,8 @@ static block block_of(const fit *f, uint32_t class, const index_array *points, b
     return b;
 }
 
-// Numbers start in the middle of their bounds, whatever the files have. Links are first sought on runs inside nodes.
+// Class by class, round after round. Links are first sought on runs inside nodes, where nothing of the NICs is felt; then all
+// once more from several starts, for by then the others are near.
 static void fit_family(fit *f, uint32_t family, bool again)
 {
     const cost_files *files = &f->data->files;
@@ -306,13 +309,14 @@ static void fit_family(fit *f, uint32_t family, bool again)
     for (uint32_t round = 0; round < rounds; round++)
         for (uint32_t c = 0; c < files->classes.count; c++) {
             if (family_of(files, c) != family) continue;
-            block b = block_of(f, c, &points, family == NO_ID && round == 0 && !files->classes.items[c].is_nic);
+            block b = block_of(f, c, &points, round == 0 && !files->classes.items[c].is_nic);
             if (b.points.count == 0) continue;
-            if (round < 2 && !again) search(&b);
+            if (round < SEARCH_ROUNDS && !again) search(&b);
             refine(&b);
         }
 }
 
+// Numbers start in the middle of their bounds, whatever the files have.
 static void open_numbers(fit *f, uint32_t family)
 {
     const cost_files *files = &f->data->files;
@@ -322,12 +326,13 @@ static void open_numbers(fit *f, uint32_t family)
         bool used = false;
         for (uint32_t i = 0; i < points.count && !used; i++)
             used = uses(f, f->data->points.items[points.items[i]].setup, n);
-        f->open[n] = used && family_of(files, files->numbers.items[n].class) == family && f->fits[n].value > 0;
+        f->open[n] = used && family_of(files, files->numbers.items[n].class) == family &&
+                     f->fits[n].value > 0;
         if (f->open[n]) set_number(f, n, sqrt(field->least * field->most));
     }
 }
 
-// Numbers that the runs do not tell go back to what the files have, one kind of doubt after another.
+// Numbers that the runs do not tell go back to what the files have; how many.
 static uint32_t close_numbers(fit *f, uint32_t family, const double *in_files)
 {
     const index_array points = points_of(f, family);
@@ -360,11 +365,10 @@ static void finish(fit *f, uint32_t family)
         f->fits[n].fitted = true;
         if (!f->options->tell) continue;
         const cost_field *field = field_of(f, n);
-        f->options->tell(arena_format(f->a, "%-16s %-22s %10.6g %-5s [%.3g, %.3g] %s",
-                                      f->data->files.classes.items[number->class].name, field->key,
-                                      f->fits[n].value * field->per_base, field->written_as,
-                                      f->fits[n].low * field->per_base, f->fits[n].high * field->per_base,
-                                      f->fits[n].runs));
+        f->options->tell(arena_format(
+            f->a, "%-16s %-22s %10.6g %-5s [%.3g, %.3g] %s", f->data->files.classes.items[number->class].name,
+            field->key, f->fits[n].value * field->per_base, field->written_as,
+            f->fits[n].low * field->per_base, f->fits[n].high * field->per_base, f->fits[n].runs));
     }
 }
 
@@ -389,10 +393,10 @@ static void fit_one(fit *f, uint32_t family, const double *in_files)
         fit_family(f, family, true);
     finish(f, family);
     if (f->options->tell)
-        f->options->tell(arena_format(f->a, "%s: %u sizes, mean error %.4f, before %.4f",
-                                      family == NO_ID ? "links and InfiniBand"
-                                                      : f->data->files.classes.items[family].name,
-                                      count, mean_error(f, family, &count), before));
+        f->options->tell(
+            arena_format(f->a, "%s: %u sizes, mean error %.4f, before %.4f",
+                         family == NO_ID ? "links and InfiniBand" : f->data->files.classes.items[family].name,
+                         count, mean_error(f, family, &count), before));
 }
 
 bool collective_fit_is_asked(const cost_files *files, const char *only, uint32_t class)
@@ -415,7 +419,8 @@ cost_fit *collective_fit_all(arena *a, cost_data *data, const collective_fit_opt
         in_files[n] = f.fits[n].value = get_number(&f, n);
     bool asked = !options->only;
     for (uint32_t c = 0; c < data->files.classes.count && !asked; c++)
-        asked = family_of(&data->files, c) == NO_ID && collective_fit_is_asked(&data->files, options->only, c);
+        asked = family_of(&data->files, c) == NO_ID &&
+                collective_fit_is_asked(&data->files, options->only, c);
     if (asked) fit_one(&f, NO_ID, in_files);
     for (uint32_t c = 0; c < data->files.classes.count; c++)
         if (family_of(&data->files, c) == c && collective_fit_is_asked(&data->files, options->only, c))

@@ -23,14 +23,13 @@ static const char *key_of(arena *a, const collective_case *c)
     return key;
 }
 
-static cost_setup *make_setup(reading *r, const collective_case *c, const scenario *s,
-                              const collective_layout *layout)
+// NULL: costs of its own, which are no class of the catalogue.
+static cost_setup *make_setup(reading *r, const scenario *s, const collective_layout *layout)
 {
     cost_setup *made = arena_new(r->a, cost_setup);
-    *made = (cost_setup){ .layout = *layout,
-                          .link = *layout->link,
-                          .library = &s->network.collectives,
-                          .nic_class = NO_ID };
+    *made = (cost_setup){
+        .layout = *layout, .link = *layout->link, .library = &s->network.collectives, .nic_class = NO_ID
+    };
     made->layout.link = &made->link;
     made->link_class = cost_files_class(&r->out->files, false, made->link.name);
     if (layout->nodes > 1) {
@@ -38,10 +37,7 @@ static cost_setup *make_setup(reading *r, const collective_case *c, const scenar
         made->layout.nic = &made->nic;
         made->nic_class = cost_files_class(&r->out->files, true, made->nic.name);
     }
-    if (made->link_class != NO_ID && (layout->nodes == 1 || made->nic_class != NO_ID)) return made;
-    sim_fail(r->error, SIM_EXIT_INPUT, NULL, "%s: the costs of its links or NICs are called as no class of the catalogue",
-             c->cluster);
-    return NULL;
+    return made->link_class != NO_ID && (layout->nodes == 1 || made->nic_class != NO_ID) ? made : NULL;
 }
 
 // The scenario stays: the library and what a run asks for are in it.
@@ -51,14 +47,14 @@ typedef struct built {
 } built;
 ARRAY_OF(built, built_array);
 
-static const built *build(reading *r, built_array *all, const collective_case *c)
+static const built *build(reading *r, built_array *all, const collective_case *c, sim_error *error)
 {
     uint32_t at;
     const char *key = key_of(r->a, c);
     if (text_map_get(r->setups, key, &at)) return &all->items[at];
     scenario *s = arena_new(r->a, scenario);
-    const collective_bench *bench = collective_suite_bench(r->a, r->parts->directory, c, s, r->error);
-    cost_setup *setup = bench ? make_setup(r, c, s, collective_bench_layout(bench)) : NULL;
+    const collective_bench *bench = collective_suite_bench(r->a, r->parts->directory, c, s, error);
+    cost_setup *setup = bench ? make_setup(r, s, collective_bench_layout(bench)) : NULL;
     if (!setup) return NULL;
     text_map_set(r->setups, key, all->count);
     *array_push(&r->out->setups, r->a) = setup;
@@ -86,15 +82,18 @@ static uint32_t run_of(reading *r, const collective_point *p, const collective_c
     return r->out->runs.count - 1;
 }
 
+// A size of which the benchmark's own part is more than a tenth tells nothing of kernels, for that part is a guess.
+static bool is_kernels(const collective_point *p, const collective_case *c)
+{
+    return c->harness_more_s <= p->measured_s / 10 && c->harness_least_s <= p->measured_s * 0.9;
+}
+
 // What cannot be run on its cluster is no point; validate collectives says why.
 static bool take_point(reading *r, built_array *all, const collective_point *p, const collective_case *c)
 {
     sim_error refusal = { 0 };
-    sim_error *error = r->error;
-    r->error = &refusal;
-    const built *b = build(r, all, c);
-    r->error = error;
-    if (!b && refusal.exit_code == SIM_EXIT_BUG) *error = refusal;
+    const built *b = build(r, all, c, &refusal);
+    if (!b && refusal.exit_code == SIM_EXIT_BUG) *r->error = refusal;
     if (!b) return refusal.exit_code != SIM_EXIT_BUG;
     const int algorithm = scenario_forced_algorithm(b->scenario);
     if (algorithm != ALGORITHM_AUTO &&
@@ -129,7 +128,9 @@ bool collective_fit_read(arena *a, const char *measured, const catalogue *parts,
         return false;
     for (uint32_t i = 0; i < suite.points.count; i++) {
         const collective_point *p = &suite.points.items[i];
-        if (p->is_fit && p->status == POINT_SCORED && !take_point(&r, &all, p, cases[i])) return false;
+        if (p->is_fit && p->status == POINT_SCORED && is_kernels(p, cases[i]) &&
+            !take_point(&r, &all, p, cases[i]))
+            return false;
     }
     return true;
 }

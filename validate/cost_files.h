@@ -12,7 +12,7 @@ typedef struct cost_field { // that a fit may set
     bool is_nic;            // of nic_costs, else of scale_up_costs
     unit_kind unit;         // UNIT_RATE: double [B/s]; UNIT_TIME: sim_time [ps]; UNIT_NONE: double
     size_t offset;
-    double least, most;     // between which it is sought: B/s, s, 1. Wide: one that ends there is not determined
+    double least, most; // between which it is sought: B/s, s, 1. Wide: one that ends there is not determined
     const char *written_as; // its unit in files, of which a base unit is this many: 1 s = 1e6 us
     double per_base;
 } cost_field;
@@ -27,7 +27,9 @@ typedef struct cost_class { // a file
 } cost_class;
 ARRAY_OF(cost_class, cost_class_array);
 
-typedef struct cost_number { // that a file says of its class, and of those that are based on it and do not say it themselves
+// That a file says of its class, and of those that are based on it and do not say it themselves. What is graded vendor is
+// stated, not unknown, and none: a fit leaves it.
+typedef struct cost_number {
     uint32_t class, field, line; // line: counted from 1
 } cost_number;
 ARRAY_OF(cost_number, cost_number_array);

@@ -40,7 +40,8 @@ static bool run(arena *a, const char *measured, const catalogue *parts, const ch
     const cost_fit *fits = collective_fit_all(a, &data, &options);
     for (uint32_t c = 0; c < data.files.classes.count; c++)
         if (collective_fit_is_asked(&data.files, only, c) &&
-            !write_file(a, parts, &data.files.classes.items[c], cost_files_text(a, &data.files, c, fits), error))
+            !write_file(a, parts, &data.files.classes.items[c], cost_files_text(a, &data.files, c, fits),
+                        error))
             return false;
     return true;
 }
