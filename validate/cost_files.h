@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// validate/cost_files.h: the numbers of classes of links and NICs (models/hardware/link_costs.h) as lines of catalogue files, so
-// that fitted ones can be written in their places while all others keep theirs, with their sources and grades.
+// validate/cost_files.h: the numbers of classes of links and NICs (models/hardware/link_costs.h) as lines of catalogue files,
+// so that fitted ones can be written in their places while all others keep theirs, with their sources and grades.
 #pragma once
 #include "models/hardware/link_costs.h"
 #include "models/ids.h"

@@ -39,7 +39,7 @@ static void nodes_and_nics_have_costs(void **state)
     assert_true(nodes > 20);
     for (int i = 0; i < nodes; i++) {
         node_def *node = arena_new(a, node_def);
-        layouts_read(a, "nodes", names[i], node_binds, sizeof *node, node);
+        layouts_read(a, "models/catalogue", "nodes", names[i], node_binds, sizeof *node, node);
         assert_true(node->gpus < 2 || node->scale_up.has_costs);
         assert_true(node->nics == 0 || node->nic.has_costs);
         assert_true(node->scale_up.costs.nvls.channels == 0 || node->scale_up.kind == SCALE_UP_NVSWITCH);
@@ -48,7 +48,7 @@ static void nodes_and_nics_have_costs(void **state)
     assert_true(nics > 10);
     for (int i = 0; i < nics; i++) {
         nic_def *nic = arena_new(a, nic_def);
-        layouts_read(a, "nics", names[i], nic_binds, sizeof *nic, nic);
+        layouts_read(a, "models/catalogue", "nics", names[i], nic_binds, sizeof *nic, nic);
         assert_true(nic->has_costs);
     }
     arena_destroy(a);
@@ -74,7 +74,7 @@ static void costs_are_overridden(void **state)
     assert_int_equal(link->protocols[COSTS_SIMPLE].visible_ps, 2400000);
     assert_string_equal(h->node.nic.costs.name, "slingshot");
     assert_int_equal(h->node.nic.costs.post_ps, 913000);
-    assert_int_equal(h->node.nic.costs.line_ps, 6000);
+    assert_int_equal(h->node.nic.costs.rendezvous.above_bytes, 4096);
     arena_destroy(a);
 }
 

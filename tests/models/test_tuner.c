@@ -15,7 +15,8 @@ static int open_libraries(void **state)
     scratch = arena_create("tuner");
     library = layouts_library(scratch);
     collective_library *out = arena_new(scratch, collective_library);
-    layouts_read(scratch, "collectives", "nccl-2.27", collective_library_binds, sizeof *out, out);
+    layouts_read(scratch, "models/catalogue", "collectives", "nccl-2.27", collective_library_binds,
+                 sizeof *out, out);
     older = out;
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// tests/support/layouts.h: layouts of collectives with the catalogue's costs, for tests of their times. Tests run in the
-// root of the source tree.
+// tests/support/layouts.h: layouts of collectives, for tests of their times. Their costs are those that a second implementation
+// has (tests/support/costs/), not the catalogue's, which are fitted anew from time to time. Tests run in the root of the
+// source tree.
 #pragma once
 #include "tests/support/near.h"
 
@@ -8,10 +9,10 @@
 #include "models/collective/library.h"
 #include "models/part.h"
 
-static inline void layouts_read(arena *a, const char *folder, const char *name, const bind_row *rows,
-                                size_t size, void *out)
+static inline void layouts_read(arena *a, const char *parts, const char *folder, const char *name,
+                                const bind_row *rows, size_t size, void *out)
 {
-    static const catalogue c = { "models/catalogue" };
+    const catalogue c = { parts };
     const bind_row row[] = {
         { .type = BIND_TYPE_PART, .key = folder, .folder = folder, .rows = rows, .size = size }, BIND_END
     };
@@ -26,21 +27,22 @@ static inline void layouts_read(arena *a, const char *folder, const char *name, 
 static inline const collective_library *layouts_library(arena *a)
 {
     collective_library *library = arena_new(a, collective_library);
-    layouts_read(a, "collectives", "nccl-2.30", collective_library_binds, sizeof *library, library);
+    layouts_read(a, "models/catalogue", "collectives", "nccl-2.30", collective_library_binds, sizeof *library,
+                 library);
     return library;
 }
 
 static inline scale_up_costs *layouts_link(arena *a, const char *name)
 {
     scale_up_costs *link = arena_new(a, scale_up_costs);
-    layouts_read(a, "link_costs", name, scale_up_costs_binds, sizeof *link, link);
+    layouts_read(a, "tests/support/costs", "link_costs", name, scale_up_costs_binds, sizeof *link, link);
     return link;
 }
 
 static inline nic_costs *layouts_nic(arena *a, const char *name)
 {
     nic_costs *nic = arena_new(a, nic_costs);
-    layouts_read(a, "nic_costs", name, nic_costs_binds, sizeof *nic, nic);
+    layouts_read(a, "tests/support/costs", "nic_costs", name, nic_costs_binds, sizeof *nic, nic);
     return nic;
 }
 
