@@ -52,7 +52,7 @@ static bool uses(const fit *f, const cost_setup *s, uint32_t number)
     const cost_files *files = &f->data->files;
     const cost_number *n = &files->numbers.items[number];
     const uint32_t class = cost_fields[n->field].is_nic ? s->nic_class : s->link_class;
-    return class != NO_ID && cost_files_number(files, class, n->field) == number;
+    return class != NO_ID && !s->is_site[n->field] && cost_files_number(files, class, n->field) == number;
 }
 
 static void set_number(const fit *f, uint32_t number, double value)

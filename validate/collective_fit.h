@@ -21,6 +21,8 @@ typedef struct cost_setup { // a cluster and its ranks
     nic_costs nic;
     const collective_library *library;
     uint32_t link_class, nic_class; // of cost_files; nic_class NO_ID: one node
+    const bool
+        *is_site; // by cost_fields: a rule sets it for this cluster, so that it tells nothing of the class
 } cost_setup;
 
 typedef struct cost_point {

@@ -23,6 +23,42 @@ static const char *key_of(arena *a, const collective_case *c)
     return key;
 }
 
+// The class of a setup as the catalogue has it.
+static bool read_class(reading *r, const char *name, bool is_nic, void *out)
+{
+    const char *folder = is_nic ? "nic_costs" : "link_costs";
+    const bind_row rows[] = { { .type = BIND_TYPE_PART,
+                                .key = folder,
+                                .folder = folder,
+                                .rows = is_nic ? nic_costs_binds : scale_up_costs_binds,
+                                .size = is_nic ? sizeof(nic_costs) : sizeof(scale_up_costs) },
+                              BIND_END };
+    doc_node value = { .kind = DOC_SCALAR, .quoted = true, .scalar = name, .unrolled = 1, .height = 1 };
+    doc_pair pair = { .key = folder, .value = &value };
+    const doc_node mapping = { .kind = DOC_MAPPING, .pairs = &pair, .count = 1, .unrolled = 2, .height = 2 };
+    return bind_read(bind_reader_create(r->a, part_read, (void *)(uintptr_t)r->parts), rows, &mapping, "",
+                     out, r->error);
+}
+
+static bool find_site(reading *r, cost_setup *s)
+{
+    scale_up_costs link;
+    nic_costs nic;
+    bool *is_site = arena_array(r->a, bool, cost_field_count);
+    if (!read_class(r, s->link.name, false, &link) ||
+        (s->nic_class != NO_ID && !read_class(r, s->nic.name, true, &nic)))
+        return false;
+    for (uint32_t i = 0; i < cost_field_count; i++) {
+        const cost_field *field = &cost_fields[i];
+        if (field->is_nic && s->nic_class == NO_ID) continue;
+        const void *own = field->is_nic ? (const void *)&s->nic : (const void *)&s->link;
+        const void *of_class = field->is_nic ? (const void *)&nic : (const void *)&link;
+        is_site[i] = cost_field_get(field, own) != cost_field_get(field, of_class);
+    }
+    s->is_site = is_site;
+    return true;
+}
+
 // NULL: costs of its own, which are no class of the catalogue.
 static cost_setup *make_setup(reading *r, const scenario *s, const collective_layout *layout)
 {
@@ -37,7 +73,8 @@ static cost_setup *make_setup(reading *r, const scenario *s, const collective_la
         made->layout.nic = &made->nic;
         made->nic_class = cost_files_class(&r->out->files, true, made->nic.name);
     }
-    return made->link_class != NO_ID && (layout->nodes == 1 || made->nic_class != NO_ID) ? made : NULL;
+    if (made->link_class == NO_ID || (layout->nodes > 1 && made->nic_class == NO_ID)) return NULL;
+    return find_site(r, made) ? made : NULL;
 }
 
 // The scenario stays: the library and what a run asks for are in it.
@@ -94,7 +131,7 @@ static bool take_point(reading *r, built_array *all, const collective_point *p, 
     sim_error refusal = { 0 };
     const built *b = build(r, all, c, &refusal);
     if (!b && refusal.exit_code == SIM_EXIT_BUG) *r->error = refusal;
-    if (!b) return refusal.exit_code != SIM_EXIT_BUG;
+    if (!b) return !r->error->exit_code;
     const int algorithm = scenario_forced_algorithm(b->scenario);
     if (algorithm != ALGORITHM_AUTO &&
         tuner_lacks(b->setup->library, &b->setup->layout, (collective_algorithm)algorithm))
