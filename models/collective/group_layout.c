@@ -125,11 +125,33 @@ static uint32_t nics_of_connection(const layout_search *s)
     return least;
 }
 
+// Bonded ports: each queue pair leaves by one cable of its NIC.
+static uint32_t cables_of_connection(const layout_search *s)
+{
+    const topology *t = s->topology;
+    uint32_t least = s->out->queue_pairs, links;
+    for (uint32_t m = 0; m < s->rings->ranks && least > 1; m++) {
+        nic_id nic;
+        uint32_t nics, cables = 0;
+        const vertex_id v = s->members[m];
+        if (topology_vertex_at(t, v)->kind == VERTEX_NIC)
+            nic = topology_nic_of(t, v);
+        else if (!topology_nics_of_gpu(t, topology_gpu_of(t, v), &nic, &nics))
+            continue;
+        const link_id *out = topology_outgoing(t, topology_nic_vertex(t, nic), &links);
+        for (uint32_t i = 0; i < links; i++)
+            cables += topology_link_at(t, out[i])->class == LINK_NETWORK;
+        if (cables < least) least = cables;
+    }
+    return least;
+}
+
 static void add_network(const layout_search *s)
 {
     collective_layout *l = s->out;
     l->nic_mBps = UINT64_MAX;
     look_around(s);
+    l->nic_mBps *= cables_of_connection(s);
     const uint64_t cap_mBps = topology_connection_cap_mBps(s->topology, l->queue_pairs);
     if (cap_mBps < l->nic_mBps) l->nic_mBps = cap_mBps;
     l->nics_per_node = s->rings->count * nics_of_connection(s);

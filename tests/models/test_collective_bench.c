@@ -163,6 +163,42 @@ static void sends_have_the_channels_of_all_ranks(void **state)
     }
 }
 
+// Two nodes with one GPU each, whose NIC has a cable to each of two switches: a queue pair takes one of them, and which is chance.
+static double bonded_ms(const scratch_folder *folder, uint32_t queue_pairs, uint32_t seed)
+{
+    char text[1024];
+    snprintf(text, sizeof(text),
+             "cluster:\n  node: { base: dgx-h100, nics: 1, nic: connectx-6 }\n  nodes: 2\n"
+             "  fabric:\n    topology: file\n    routing: ecmp\n    queue_pairs: %u\n    cables:\n"
+             "      - { a: node0/nic0, b: leaf0, rate: 200 Gb/s, delay: 500 ns }\n"
+             "      - { a: node0/nic0, b: leaf1, rate: 200 Gb/s, delay: 500 ns }\n"
+             "      - { a: node1/nic0, b: leaf0, rate: 200 Gb/s, delay: 500 ns }\n"
+             "      - { a: node1/nic0, b: leaf1, rate: 200 Gb/s, delay: 500 ns }\n"
+             "run: { seed: %u }\n",
+             queue_pairs, seed);
+    set_up *u = make(folder, text, NULL, 2, 1);
+    const collective_bench_result r = play(u, COLLECTIVE_ALL_REDUCE, UINT64_C(1) << 30, ALGORITHM_RING,
+                                           PROTOCOL_SIMPLE, GRAIN_STREAMS);
+    drop(u);
+    return units_s_from_ps(r.time_ps) * 1e3;
+}
+
+static void bonded_cables_are_taken_by_queue_pairs(void **state)
+{
+    uint32_t on_one = 0, on_both = 0;
+    // 2 x 1/2 x 1 GiB at 24 GB/s: 44.74 ms
+    assert_near(bonded_ms(*state, 1, 1), 44.74, 0.01);
+    for (uint32_t seed = 1; seed <= 8; seed++) {
+        const double time_ms = bonded_ms(*state, 2, seed);
+        if (fabs(time_ms / 44.74 - 1) < 0.01)
+            on_one++;
+        else if (time_ms < 0.7 * 44.74 && time_ms > 0.5 * 44.74)
+            on_both++;
+    }
+    assert_int_equal(on_one + on_both, 8);
+    assert_true(on_one > 0 && on_both > 0);
+}
+
 static void plays_know_nothing_of_one_another(void **state)
 {
     set_up *u = make(*state, FLUID, NULL, 3, 2);
@@ -337,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(times_are_those_of_the_kernels, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(pairs_are_played_at_once, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(sends_have_the_channels_of_all_ranks, scratch_enter, scratch_leave),
+        cmocka_unit_test_setup_teardown(bonded_cables_are_taken_by_queue_pairs, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(plays_know_nothing_of_one_another, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(facts_tell_of_nodes_and_nics, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(degraded_parts_are_felt, scratch_enter, scratch_leave),
