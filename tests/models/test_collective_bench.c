@@ -163,7 +163,7 @@ static void sends_have_the_channels_of_all_ranks(void **state)
     }
 }
 
-// Two nodes with one GPU each, whose NIC has a cable to each of two switches: a queue pair takes one of them, and which is chance.
+// Two nodes with one GPU each, whose NIC has a cable to each of two switches: a queue pair takes one of them, by chance.
 static double bonded_ms(const scratch_folder *folder, uint32_t queue_pairs, uint32_t seed)
 {
     char text[1024];
