@@ -339,13 +339,12 @@ static group_id add_group(step_player *p, group_role role, const lane_id *lanes,
         vertices[i] = vertex_of(p, lanes[i / arrivals], i % arrivals);
     const bool sends = role == ROLE_MOVE;
     const group_id id = collectives_add_group(
-        p->collectives,
-        &(group_def){ .members = vertices,
-                      .count = members,
-                      .multiplicity = multiplicity,
-                      .communicator_ranks = sends ? p->settings.lanes->sizes.pipeline : 0,
-                      .communicator_nodes = sends ? domains_of_pipeline(p, lanes[0]) : 0,
-                      .label = label });
+        p->collectives, &(group_def){ .members = vertices,
+                                      .count = members,
+                                      .multiplicity = multiplicity,
+                                      .communicator_ranks = sends ? p->settings.lanes->sizes.pipeline : 0,
+                                      .communicator_nodes = sends ? domains_of_pipeline(p, lanes[0]) : 0,
+                                      .label = label });
     *array_push(&p->groups, p->arena) = (lane_group){ .role = (uint8_t)role,
                                                       .first_lane = p->group_lane_count,
                                                       .lane_count = count,

@@ -107,7 +107,7 @@ static played play(const play_case *c, network_engine engine, collective_grain g
     bench b = { .s = sim_create(a, NULL) };
     const topology *t = test_fabric(a, g->nodes, g->wiring, SCALE_UP_MBPS, CABLE_MBPS);
     b.n = engine == ENGINE_IDEAL ? network_create_ideal(a, b.s, t)
-                                 : network_create_fluid(a, b.s, t, &(fluid_options){ .check_every = 997 });
+                                 : network_create_fluid(a, b.s, t, &(fluid_options){ .check_every = 9973 });
     const collective_costs costs = { parts.links[g->wiring], parts.nic };
     const collective_hardware hardware = { .kinds = &costs };
     collectives *player = collectives_create(a, b.s, b.n,
@@ -157,23 +157,17 @@ typedef struct gap {
     double alphas, middle, large;
 } gap;
 
-// Aimed at: 2 alphas and 1 % throughout. An all-to-all and trees alone are closer; so are rings inside a node (0.4
-// %). Others are
-// farther, for these reasons.
-//     rings over nodes the pace is a closed form of what slices do (pace_ring.c), exact where one of its terms is
-//     well above
-//                         the others: 1.5 %, and 3 % where two are equal; with a quarter of the NICs (six ranks that
-//                         stand alone)
-//                         6 %; 7 % over nodes that are meshes, whose links all rings share
-//     broadcasts          pieces are cut evenly here, and the library's last one is smaller; on meshes as rings
-//     trees on meshes     chains of several lanes share links
-//     beside a rival a stream hides the cost of slices behind a link that is slower than they are, a slice pays both:
-//     up
-//                         to 27 % in middle sizes inside a node, 3 % from 64 MiB on. Trees: a stream has one share of
-//                         a link
-//                         for each edge that crosses it, messages for each piece that is under way, of two trees at
-//                         once:
-//                         faster by up to a quarter
+// Aimed at: 2 alphas and 1 % throughout. An all-to-all and trees alone are closer; so are rings inside a node (0.4 %). Others
+// are farther, for these reasons.
+//     rings over nodes  the pace is a closed form of what slices do (pace_ring.c), exact where one of its terms is well above
+//                       the others: 1.5 %, and 3 % where two are equal; with a quarter of the NICs (six ranks that stand
+//                       alone) 6 %; 7 % over nodes that are meshes, whose links all rings share
+//     broadcasts        pieces are cut evenly here, and the library's last one is smaller; on meshes as rings
+//     trees on meshes   chains of several lanes share links
+//     beside a rival    a stream hides the cost of slices behind a link that is slower than they are, a slice pays both: up
+//                       to 27 % in middle sizes inside a node, 3 % from 64 MiB on. Trees: a stream has one share of a link
+//                       for each edge that crosses it, messages for each piece that is under way, of two trees at once:
+//                       faster by up to a quarter
 typedef struct way {
     collective_kind kind;
     collective_algorithm algorithm;
@@ -196,8 +190,8 @@ static double allowed_ps(const gap *g, uint64_t bytes, const played *streams)
 // Of all ways but the first every third group, in turn: it takes long.
 static void grains_agree(const way *w, bool rival)
 {
-    const size_t number = (size_t)(w - ways);
-    for (size_t g = number % 3; g<ARRAY_COUNT(groups); g += number> 0 ? 3 : 1)
+    const size_t number = (size_t)(w - ways), step = number > 0 ? 3 : 1;
+    for (size_t g = number % 3; g < ARRAY_COUNT(groups); g += step)
         for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
             const play_case c = { &groups[g], w->kind, w->algorithm, sizes[i] };
             const played streams = play(&c, ENGINE_FLUID, GRAIN_STREAMS, rival);
