@@ -139,7 +139,7 @@ static void pairs_are_played_at_once(void **state)
 }
 
 // Channels to a peer are those of all ranks' communicator, not of the pair: published runs of H100 (collectives.csv) show three
-// rates, of one channel, two and four.
+// rates, of one channel, two and four; within a tenth, for the costs are fitted to other runs as well.
 static void sends_have_the_channels_of_all_ranks(void **state)
 {
     static const struct {
@@ -158,7 +158,7 @@ static void sends_have_the_channels_of_all_ranks(void **state)
         const collective_bench_result r = play(u, COLLECTIVE_SEND_RECV, bytes, ALGORITHM_AUTO, PROTOCOL_AUTO,
                                                GRAIN_STREAMS);
         assert_int_equal(r.channels, rows[i].channels);
-        assert_near((double)bytes / units_s_from_ps(r.time_ps), rows[i].measured_Bps, 0.06);
+        assert_near((double)bytes / units_s_from_ps(r.time_ps), rows[i].measured_Bps, 0.1);
         drop(u);
     }
 }
