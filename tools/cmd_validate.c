@@ -118,6 +118,20 @@ static bool check_options(const validate_command *o, const suite *s, sim_error *
     return sim_hint(error, "leave one of them out");
 }
 
+// Results replace their file, so it is never the table that they are the results of.
+static bool check_results(const validate_request *q, const suite *s, sim_error *error)
+{
+    const char *measured = q->data || !q->results ? NULL : validate_measured(q->arena, q->measured, error);
+    const char *data = q->data    ? q->data
+                       : measured ? arena_format(q->arena, "%s/%s.csv", measured, s->name)
+                                  : "";
+    if (sim_failed(error)) return false;
+    if (!q->results || !os_is_same_file(q->results, data)) return true;
+    sim_fail(error, SIM_EXIT_INPUT, NULL, "the results \"%s\" are the table of measurements itself",
+             q->results);
+    return sim_hint(error, "give --results another file");
+}
+
 static bool answer(const validate_command *o, const suite *s, sim_error *error)
 {
     validate_request q = o->request;
@@ -151,7 +165,8 @@ static int run(const command_call *call)
     os_catch_signals();
     const char *word = command_one_word(call, &words, "the suite", &error);
     const suite *s = word ? find_suite(word, &error) : NULL;
-    if (s && check_options(&o, s, &error) && answer(&o, s, &error)) return SIM_EXIT_OK;
+    if (s && check_options(&o, s, &error) && check_results(&o.request, s, &error) && answer(&o, s, &error))
+        return SIM_EXIT_OK;
     // A "no" is said of a suite that has been printed, also as JSON, of which there is one object.
     return command_fail(call->arena, &error, o.request.json && error.exit_code != SIM_EXIT_NO, NULL);
 }

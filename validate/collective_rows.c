@@ -4,7 +4,10 @@
 #include "sim/map.h"
 #include "sim/units.h"
 #include "sim/words.h"
+#include "validate/field_rule.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *const run_column_words[] = {
     "id",           "source", "provenance",    "collective",    "algorithm", "protocol",
@@ -76,6 +79,54 @@ static const sim_place *place_of(const table *t, const csv_field *fields, int co
     return &fields[t->place_of[column] == NO_COLUMN ? 0 : t->place_of[column]].place;
 }
 
+// ---- what may be in a field
+
+static const char *const algorithm_words[] = { "auto",     "Ring",    "Tree",          "NVLS",
+                                               "NVLSTree", "CollNet", "CollNetDirect", "CollNetChain",
+                                               "PAT",      "p2p",     "DeepEP",        NULL };
+static const char *const protocol_words[] = { "auto", "Simple", "LL", "LL128", "FP8 payload", NULL };
+static const char *const dtype_words[] = { "int8",   "uint8",  "int32",    "uint32",   "int64",
+                                           "uint64", "half",   "float",    "double",   "fp16",
+                                           "fp32",   "fp64",   "bfloat16", "bf16",     "fp8",
+                                           "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2", NULL };
+static const char *const in_place_words[] = { "0", "1", NULL };
+
+// No NIC: the run stays on NVLink. The greatest are far beyond what is sold.
+static const field_rule rules[TABLE_COLUMNS] = {
+    [RUN_ALGORITHM] = { .kind = FIELD_WORD, .words = algorithm_words, .open = algorithm_words },
+    [RUN_PROTOCOL] = { .kind = FIELD_WORD, .words = protocol_words, .open = protocol_words },
+    [RUN_NICS_PER_NODE] = FIELD_COUNT_RULE(0, 1024),
+    [RUN_NIC_GBPS] = FIELD_NUMBER_RULE(0.1, 16000),
+    [RUN_DTYPE] = { .kind = FIELD_WORD, .words = dtype_words, .open = dtype_words },
+    [ROW_IN_PLACE] = { .kind = FIELD_WORD, .words = in_place_words },
+};
+
+static bool check_fields(const table *t, const csv_field *fields)
+{
+    const char *plain;
+    for (int c = 0; c < TABLE_COLUMNS; c++)
+        if (t->place_of[c] != NO_COLUMN &&
+            !field_rule_read(t->arena, &rules[c], table_words[c], &fields[t->place_of[c]], &plain, t->error))
+            return false;
+    return true;
+}
+
+// Nodes without NICs reach each other over NVLink alone.
+static bool check_nics(const table *t, const csv_field *fields, const measured_run *run)
+{
+    const char *nics = run->fields[RUN_NICS_PER_NODE], *fabric = run->fields[RUN_FABRIC];
+    const sim_place *where = place_of(t, fields, RUN_NICS_PER_NODE);
+    if (!*nics || strtod(nics, NULL) > 0.0) return true;
+    if (*run->fields[RUN_NIC_GBPS]) {
+        sim_fail(t->error, SIM_EXIT_INPUT, where, "nics_per_node %s with nic_gbps %s", nics,
+                 run->fields[RUN_NIC_GBPS]);
+        return sim_hint(t->error, "leave nic_gbps empty where no NIC is used");
+    }
+    if (run->nodes == 1 || strstr(fabric, "NVL") || strstr(fabric, "nvl")) return true;
+    sim_fail(t->error, SIM_EXIT_INPUT, where, "nics_per_node %s on %u nodes", nics, run->nodes);
+    return sim_hint(t->error, "1 or more, nothing where it is not published, or NVLink as the fabric");
+}
+
 // ---- a run
 
 enum { RANKS_MAX = 1 << 20 };
@@ -120,7 +171,7 @@ static bool begin_run(table *t, const csv_field *fields, uint32_t *index)
             return sim_fail(t->error, SIM_EXIT_INPUT, place_of(t, fields, stated[i]),
                             "the first row of a run says its %s", run_column_words[stated[i]]);
     text_map_set(t->runs, run->fields[RUN_ID], *index);
-    return count_ranks(t, fields, run);
+    return count_ranks(t, fields, run) && check_nics(t, fields, run);
 }
 
 // What a later row says again must be the same; notes are also of single rows.
@@ -160,6 +211,7 @@ static bool read_size(table *t, const csv_field *fields, uint32_t run)
 static bool read_row(table *t, const csv_field *fields)
 {
     uint32_t run;
+    if (!check_fields(t, fields)) return false;
     if (!text_map_get(t->runs, text_of(t, fields, RUN_ID), &run)) {
         if (!begin_run(t, fields, &run)) return false;
     } else if (!check_same(t, fields, &t->out->runs.items[run])) {

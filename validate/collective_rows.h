@@ -50,5 +50,6 @@ typedef struct collective_rows {
 
 // Refused at their line: what is no CSV; columns that are unknown, or needed and missing; a run that differs from its first
 // row, or says neither collective, GPU nor how many; sizes, times and counts that are none or negative; fewer than two ranks;
-// ranks that are not alike on all nodes.
+// ranks that are not alike on all nodes; by one rule (field_rule.h) words of algorithm, protocol, dtype and in_place that are
+// none of theirs ("NVLS expected" goes on behind one), NICs and their speeds that cannot be.
 bool collective_rows_read(arena *a, const char *path, collective_rows *out, sim_error *error);

@@ -2,23 +2,12 @@
 #include "validate/training_field.h"
 #include "models/training/parallel.h"
 #include "sim/check.h"
-#include "sim/units.h"
-#include "sim/words.h"
-#include <ctype.h>
+#include "validate/field_rule.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 // ---- single fields
-
-typedef enum field_kind { FIELD_TEXT, FIELD_COUNT, FIELD_NUMBER, FIELD_WORD } field_kind;
-
-typedef struct field_rule {
-    field_kind kind;
-    double least, greatest;
-    const char *const *words; // the field is one of them,
-    const char *const *open;  // or goes on behind one of these
-} field_rule;
 
 // How much of the state the replicas share out, by the words that sources have for it.
 typedef struct sharding_word {
@@ -59,119 +48,46 @@ static const char *const dtype_words[] = { "fp32",  "tf32", "fp16",  "bf16",  "f
 static const char *const dtype_open[] = { "fp8", "mxfp8", "fp4", "mxfp4", "nvfp4", NULL };
 static const char *const flops_words[] = { "model", "hardware", NULL };
 
-#define COUNT(least_, greatest_)                                                                             \
-    {                                                                                                        \
-        .kind = FIELD_COUNT, .least = least_, .greatest = greatest_                                          \
-    }
-#define NUMBER(least_, greatest_)                                                                            \
-    {                                                                                                        \
-        .kind = FIELD_NUMBER, .least = least_, .greatest = greatest_                                         \
-    }
 // Those of sizes are what a scenario takes.
 static const field_rule rules[TRAINING_COLUMNS] = {
-    [COLUMN_YEAR] = COUNT(1990, 2100),
-    [COLUMN_PARAMS_B] = NUMBER(1e-6, 1e6),
-    [COLUMN_LAYERS] = COUNT(1, 1e4),
-    [COLUMN_HIDDEN] = COUNT(1, 1e6),
-    [COLUMN_HEADS] = COUNT(1, 1e6),
-    [COLUMN_KV_HEADS] = COUNT(1, 1e6),
-    [COLUMN_FFN] = COUNT(1, 1e7),
-    [COLUMN_VOCAB] = COUNT(1, 1e8),
-    [COLUMN_SEQ_LEN] = COUNT(1, 1e8),
-    [COLUMN_EXPERTS] = COUNT(1, 1e5),
-    [COLUMN_TOPK] = COUNT(1, 1e5),
-    [COLUMN_GPUS] = COUNT(1, 1e6),
-    [COLUMN_GPUS_PER_NODE] = COUNT(1, 1024),
-    [COLUMN_TP] = COUNT(1, 1e6),
-    [COLUMN_PP] = COUNT(1, 1e6),
-    [COLUMN_VPP] = COUNT(1, 1e4),
-    [COLUMN_CP] = COUNT(1, 1e6),
-    [COLUMN_EP] = COUNT(1, 1e6),
-    [COLUMN_DP] = COUNT(1, 1e6),
-    [COLUMN_SP] = COUNT(0, 1),
-    [COLUMN_ZERO_STAGE] = COUNT(0, 3),
+    [COLUMN_YEAR] = FIELD_COUNT_RULE(1990, 2100),
+    [COLUMN_PARAMS_B] = FIELD_NUMBER_RULE(1e-6, 1e6),
+    [COLUMN_LAYERS] = FIELD_COUNT_RULE(1, 1e4),
+    [COLUMN_HIDDEN] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_HEADS] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_KV_HEADS] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_FFN] = FIELD_COUNT_RULE(1, 1e7),
+    [COLUMN_VOCAB] = FIELD_COUNT_RULE(1, 1e8),
+    [COLUMN_SEQ_LEN] = FIELD_COUNT_RULE(1, 1e8),
+    [COLUMN_EXPERTS] = FIELD_COUNT_RULE(1, 1e5),
+    [COLUMN_TOPK] = FIELD_COUNT_RULE(1, 1e5),
+    [COLUMN_GPUS] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_GPUS_PER_NODE] = FIELD_COUNT_RULE(1, 1024),
+    [COLUMN_TP] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_PP] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_VPP] = FIELD_COUNT_RULE(1, 1e4),
+    [COLUMN_CP] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_EP] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_DP] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_SP] = FIELD_COUNT_RULE(0, 1),
+    [COLUMN_ZERO_STAGE] = FIELD_COUNT_RULE(0, 3),
     [COLUMN_SHARDING] = { .kind = FIELD_WORD, .words = sharding_words, .open = sharding_words },
     [COLUMN_RECOMPUTE] = { .kind = FIELD_WORD, .words = recompute_words, .open = recompute_open },
-    [COLUMN_MICRO_BATCH] = COUNT(1, 1e6),
-    [COLUMN_GLOBAL_BATCH_SEQS] = COUNT(1, 1e9),
+    [COLUMN_MICRO_BATCH] = FIELD_COUNT_RULE(1, 1e6),
+    [COLUMN_GLOBAL_BATCH_SEQS] = FIELD_COUNT_RULE(1, 1e9),
     [COLUMN_DTYPE] = { .kind = FIELD_WORD, .words = dtype_words, .open = dtype_open },
-    [COLUMN_STEP_TIME_S] = NUMBER(1e-6, TRAINING_STEP_MOST_S),
-    [COLUMN_TOKENS_PER_S_PER_GPU] = NUMBER(1e-6, 1e9),
-    [COLUMN_TFLOPS_PER_GPU] = NUMBER(1e-6, 1e6),
+    [COLUMN_STEP_TIME_S] = FIELD_NUMBER_RULE(1e-6, TRAINING_STEP_MOST_S),
+    [COLUMN_TOKENS_PER_S_PER_GPU] = FIELD_NUMBER_RULE(1e-6, 1e9),
+    [COLUMN_TFLOPS_PER_GPU] = FIELD_NUMBER_RULE(1e-6, 1e6),
     [COLUMN_FLOPS_KIND] = { .kind = FIELD_WORD, .words = flops_words },
-    [COLUMN_MFU] = NUMBER(1e-6, 1),
-    [COLUMN_MEM_GB] = NUMBER(1e-6, 1e5),
+    [COLUMN_MFU] = { .kind = FIELD_NUMBER, .least = 1e-6, .greatest = 1, .is_share = true },
+    [COLUMN_MEM_GB] = FIELD_NUMBER_RULE(1e-6, 1e5),
 };
-
-// "FSDP2" goes on behind "FSDP" as one word does, not as the next one.
-static bool goes_on(const char *text, const char *word)
-{
-    const size_t length = strlen(word);
-    return strncmp(text, word, length) == 0 && !isalnum((unsigned char)text[length]) && text[length];
-}
-
-static bool is_word(const field_rule *rule, const char *text)
-{
-    for (const char *const *w = rule->words; *w; w++)
-        if (strcmp(*w, text) == 0) return true;
-    for (const char *const *w = rule->open; w && *w; w++)
-        if (goes_on(text, *w)) return true;
-    return false;
-}
-
-static bool check_word(const field_rule *rule, training_column column, const csv_field *field,
-                       sim_error *error)
-{
-    char shown[WORDS_SHOWN_SIZE];
-    uint32_t count = 0;
-    if (is_word(rule, field->text)) return true;
-    while (rule->words[count])
-        count++;
-    sim_fail(error, SIM_EXIT_INPUT, &field->place, "%s cannot be \"%s\"", training_column_words[column],
-             words_show(shown, field->text));
-    return words_hint(error, field->text, rule->words, count, count, "one of");
-}
-
-static bool fail_number(const field_rule *rule, training_column column, const csv_field *field,
-                        const char *why, sim_error *error)
-{
-    char shown[WORDS_SHOWN_SIZE];
-    sim_fail(error, SIM_EXIT_INPUT, &field->place, "%s cannot be \"%s\": %s", training_column_words[column],
-             words_show(shown, field->text), why);
-    return sim_hint(error, "%s from %.7g to %.7g, or nothing where it is not published",
-                    rule->kind == FIELD_COUNT ? "a whole number" : "a number", rule->least, rule->greatest);
-}
-
-static bool check_number(const field_rule *rule, training_column column, const csv_field *field,
-                         double *value, sim_error *error)
-{
-    sim_error unread = { 0 };
-    char why[64];
-    const bool share = strchr(field->text, '%') != NULL && column != COLUMN_MFU; // of nothing
-    if (share || !units_parse(UNIT_NONE, field->text, value, NULL, &unread))
-        return fail_number(rule, column, field, "that is no number", error);
-    if (!(*value >= rule->least && *value <= rule->greatest)) {
-        const bool below = *value < rule->least;
-        snprintf(why, sizeof why, below ? "the least is %.7g" : "the greatest is %.7g",
-                 below ? rule->least : rule->greatest);
-        return fail_number(rule, column, field, why, error);
-    }
-    if (rule->kind == FIELD_NUMBER || *value == floor(*value)) return true;
-    snprintf(why, sizeof why, "that is no whole number, the nearest is %.0f", round(*value));
-    return fail_number(rule, column, field, why, error);
-}
 
 bool training_field_read(arena *a, training_column column, const csv_field *field, const char **text,
                          sim_error *error)
 {
-    const field_rule *rule = &rules[column];
-    double value;
-    *text = field->text;
-    if (!*field->text || rule->kind == FIELD_TEXT) return true;
-    if (rule->kind == FIELD_WORD) return check_word(rule, column, field, error);
-    if (!check_number(rule, column, field, &value, error)) return false;
-    if (rule->kind == FIELD_COUNT) *text = arena_format(a, "%.0f", value);
-    return true;
+    return field_rule_read(a, &rules[column], training_column_words[column], field, text, error);
 }
 
 // ---- fields together
@@ -258,7 +174,8 @@ static const sharding_word *sharding_of(const training_row *row)
 {
     const char *text = row->fields[COLUMN_SHARDING];
     for (size_t i = 0; i < ARRAY_COUNT(shardings); i++)
-        if (strcmp(text, shardings[i].word) == 0 || goes_on(text, shardings[i].word)) return &shardings[i];
+        if (strcmp(text, shardings[i].word) == 0 || field_goes_on(text, shardings[i].word))
+            return &shardings[i];
     return NULL;
 }
 

@@ -26,7 +26,7 @@ static const char rows[] = HEADER "plain,1048576,900,0,A,all_reduce,auto,CHIP,4,
                                   "ill,8,40,0,C,all_gather,auto,CHIP,4,4,,\n"
                                   "nothing,0,3,0,C,all_gather,auto,CHIP,4,4,,\n"
                                   "unsaid,8,,0,C,all_gather,auto,CHIP,4,4,,\n"
-                                  "tree,8,40,0,C,all_gather,Shrub,CHIP,4,4,,\n"
+                                  "tree,8,40,0,C,all_gather,PAT,CHIP,4,4,,\n"
                                   "wide,8,40,0,C,all_gather,auto,CHIP,8,8,,\n"
                                   "two,8,40,0,C,sendrecv,auto,CHIP,8,4,IB,\n"
                                   "far,8,40,0,C,sendrecv,auto,SHIP,8,4,rope,\n";
@@ -35,7 +35,7 @@ static const char rules[] =
     "- where: { gpu: CHIP }\n  evidence: e\n  cluster: box\n  class: hopper-node\n"
     "- where: { fabric: IB }\n  evidence: e\n  class: infiniband-2\n"
     "- where: { algorithm: Ring }\n  evidence: e\n  set: { network.algorithm: ring }\n"
-    "- where: { algorithm: Shrub }\n  evidence: e\n  set: { network.algorithm: shrub }\n"
+    "- where: { algorithm: PAT }\n  evidence: e\n  set: { network.algorithm: shrub }\n"
     "- where: { notes: '*torch*' }\n  evidence: e\n  harness: { more: 10 us, least: 1 s }\n"
     "- where: { notes: '*profiled*' }\n  evidence: two modes\n  sizes_from: 1 MiB\n"
     "- where: { id: 'again-*' }\n  evidence: e\n  together: again\n"
