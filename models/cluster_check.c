@@ -197,10 +197,28 @@ static bool check_adaptive(const fabric_def *f, const bind_reader *r, sim_error 
     return true;
 }
 
+// Sums in switches are InfiniBand's.
+static bool check_sharp(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const switch_def *const boxes[] = { f->has.network_switch ? &f->network_switch : NULL,
+                                        f->has.spine_switch ? &f->spine_switch : NULL,
+                                        f->has.core_switch ? &f->core_switch : NULL };
+    if (!f->sharp) return true;
+    if (f->transport == 1 + TRANSPORT_ROCE || f->transport == 1 + TRANSPORT_TCP)
+        return REFUSE(f->sharp, "over %s no switch sums what NICs send", transport_words[f->transport - 1]) ||
+               sim_hint(error, "leave sharp out, or transport: infiniband");
+    for (uint32_t i = 0; i < ARRAY_COUNT(boxes); i++)
+        if (boxes[i] && !boxes[i]->sharp)
+            return REFUSE(f->sharp, "switch \"%s\" cannot sum what NICs send", boxes[i]->name) ||
+                   sim_hint(error, "leave sharp out, or an InfiniBand switch with SHARP: qm9700");
+    return true;
+}
+
 static bool check_fabric(const fabric_def *f, const bind_reader *r, sim_error *error)
 {
     return check_keys(f, r, error) && check_xgft(f, r, error) && check_switches(f, r, error) &&
-           check_lists(f, r, error) && check_transport(f, r, error) && check_adaptive(f, r, error);
+           check_lists(f, r, error) && check_transport(f, r, error) && check_adaptive(f, r, error) &&
+           check_sharp(f, r, error);
 }
 
 // ---- nodes

@@ -35,6 +35,8 @@ const bind_row switch_binds[] = {
     BIND_NUMBER(switch_def, adaptive_ratio, "adaptive_ratio", BIND_DEFAULT(0.0, "0: no adaptive routing"),
                 BIND_AT_LEAST(0), BIND_AT_MOST(1),
                 BIND_NOTE("share of the rate of equal links that adaptive routing fills")),
+    BIND_BOOL(switch_def, sharp, "sharp", BIND_DEFAULT(0, "false"),
+              BIND_NOTE("it can sum what NICs send (SHARP), as InfiniBand's can and Ethernet's cannot")),
     BIND_END,
 };
 

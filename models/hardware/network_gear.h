@@ -21,6 +21,7 @@ typedef struct switch_def {
     double port_rate_Bps;
     sim_time delay_ps;     // port to port
     double adaptive_ratio; // share of its parallel links that adaptive routing fills; 0: it has none
+    bool sharp;            // it can sum what NICs send
 } switch_def;
 
 typedef struct cable_kind_def { // copper, active copper, optics

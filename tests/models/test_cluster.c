@@ -182,6 +182,27 @@ static const struct refusal refusals[] = {
       "    8 |     routing: adaptive\n"
       "      |     ^\n"
       "  hint: routing: static or ecmp, or switch: qm9700\n" },
+    { "sums in an Ethernet switch",
+      "cluster:\n  " BARE
+      "\n  nodes: 2\n  fabric: { topology: single-switch, switch: sn3700, sharp: true }\n",
+      "s.yaml:4:54: error: switch \"sn3700\" cannot sum what NICs send\n"
+      "    4 |   fabric: { topology: single-switch, switch: sn3700, sharp: true }\n"
+      "      |                                                      ^\n"
+      "  hint: leave sharp out, or an InfiniBand switch with SHARP: qm9700\n" },
+    { "sums below spines that cannot",
+      "cluster:\n  " BARE "\n  nodes: 2\n  fabric: { topology: fat-tree, switch: qm9700, spine_switch: "
+      "sn3700, sharp: true }\n",
+      "s.yaml:4:71: error: switch \"sn3700\" cannot sum what NICs send\n"
+      "    4 |   fabric: { topology: fat-tree, switch: qm9700, spine_switch: sn3700, sharp: true }\n"
+      "      |                                                                       ^\n"
+      "  hint: leave sharp out, or an InfiniBand switch with SHARP: qm9700\n" },
+    { "sums over RoCE",
+      "cluster:\n  " BARE
+      "\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700, transport: roce, sharp: true }\n",
+      "s.yaml:4:71: error: over roce no switch sums what NICs send\n"
+      "    4 |   fabric: { topology: single-switch, switch: qm9700, transport: roce, sharp: true }\n"
+      "      |                                                                       ^\n"
+      "  hint: leave sharp out, or transport: infiniband\n" },
     { "a transport that is none",
       "cluster:\n  " BARE
       "\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700, transport: rocky }\n",
