@@ -323,7 +323,13 @@ static void describe(collective_call *c, arena *a, const scenario *s, const stru
     c->answer.verbose = o->verbose;
 }
 
-// What the scenario forces holds where it can be, as NCCL_ALGO does: other collectives take what they have.
+static void note_unmet(collective_call *c, const char *key, const char *forced, const char *why)
+{
+    *array_push(&c->answer.unmet,
+                c->answer.arena) = (unmet_choice){ .key = key, .forced = forced, .why = why };
+}
+
+// What the scenario forces holds where it can be, as NCCL_ALGO does: other collectives take what they have, and it is said.
 static void use_forced(collective_call *c, const scenario *s)
 {
     const collective_command_options *o = c->options;
@@ -331,8 +337,16 @@ static void use_forced(collective_call *c, const scenario *s)
     algorithm.bytes = protocol.bytes = 1;
     if (o->algorithm < 0) algorithm.algorithm = scenario_forced_algorithm(s);
     if (o->protocol < 0) protocol.protocol = scenario_forced_protocol(s);
-    if (!collective_bench_refuse(c->bench, &algorithm).why) c->request.algorithm = algorithm.algorithm;
-    if (!collective_bench_refuse(c->bench, &protocol).why) c->request.protocol = protocol.protocol;
+    const char *no_algorithm = collective_bench_refuse(c->bench, &algorithm).why,
+               *no_protocol = collective_bench_refuse(c->bench, &protocol).why;
+    if (!no_algorithm)
+        c->request.algorithm = algorithm.algorithm;
+    else if (o->algorithm < 0 && algorithm.algorithm != ALGORITHM_AUTO)
+        note_unmet(c, "network.algorithm", collective_algorithm_words[algorithm.algorithm], no_algorithm);
+    if (!no_protocol)
+        c->request.protocol = protocol.protocol;
+    else if (o->protocol < 0 && protocol.protocol != PROTOCOL_AUTO)
+        note_unmet(c, "network.protocol", collective_protocol_words[protocol.protocol], no_protocol);
 }
 
 // Everything before the clock starts.

@@ -2,6 +2,7 @@
 #include "tools/collective_answer.h"
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 // Wire times and shares are rounded to whole bytes and picoseconds; what is above by more than that is our mistake or that of
 // an engine without contention.
@@ -72,6 +73,22 @@ static void print_sizes(const collective_answer *a, FILE *out)
                 a->left_out == 1 ? "" : "s");
 }
 
+// AMD's GPUs have a library of their own, which chooses and paces in its own way.
+static void print_library(const collective_answer *a, FILE *out)
+{
+    if (strncmp(a->scenario->cluster.node.gpu.architecture, "cdna", 4) == 0)
+        fprintf(out, "# warning: the GPUs' own library, RCCL, is not modelled: the terms are NCCL's (%s)\n",
+                output_printable(a->arena, a->scenario->network.collectives.name));
+}
+
+// A scenario's wish that is not met falls back as the library's own does, which says nothing; we do.
+static void print_unmet(const collective_answer *a, FILE *out)
+{
+    for (uint32_t i = 0; i < a->unmet.count; i++)
+        fprintf(out, "# %s: %s is not to be had here (%s): the library's own choice is shown\n",
+                a->unmet.items[i].key, a->unmet.items[i].forced, a->unmet.items[i].why);
+}
+
 void collective_answer_head(const collective_answer *a, FILE *out)
 {
     const collective_bench_facts *f = collective_bench_facts_of(a->bench);
@@ -82,6 +99,8 @@ void collective_answer_head(const collective_answer *a, FILE *out)
             f->gpus_per_node == 1 ? "" : "s", output_printable(a->arena, node->gpu.name));
     print_nics(a, out);
     print_fabric(a, out);
+    print_library(a, out);
+    print_unmet(a, out);
     print_sizes(a, out);
     fprintf(out,
             "#\n"
@@ -209,6 +228,19 @@ static void print_json_row(json_writer *j, const collective_answer *a, const col
     json_close(j);
 }
 
+static void print_json_unmet(json_writer *j, const collective_answer *a)
+{
+    json_array(j, "not_met");
+    for (uint32_t i = 0; i < a->unmet.count; i++) {
+        json_object(j, NULL);
+        json_text(j, "key", a->unmet.items[i].key);
+        json_text(j, "forced", a->unmet.items[i].forced);
+        json_text(j, "why", a->unmet.items[i].why);
+        json_close(j);
+    }
+    json_close(j);
+}
+
 static void print_json_assumptions(json_writer *j, const collective_answer *a)
 {
     json_array(j, "assumed");
@@ -232,6 +264,7 @@ void collective_answer_json(const collective_answer *a, FILE *out)
     print_json_cluster(&j, a);
     json_text(&j, "engine", network_engine_words[a->scenario->network.engine]);
     json_text(&j, "grain", collective_grain_words[a->grain]);
+    print_json_unmet(&j, a);
     json_text(&j, "state", a->cancelled ? "cancelled" : "done");
     json_count(&j, "sizes_left_out", a->left_out);
     json_array(&j, "sizes");

@@ -15,6 +15,11 @@ typedef struct collective_row {
 } collective_row;
 ARRAY_OF(collective_row, collective_row_array);
 
+typedef struct unmet_choice { // a key of the scenario that forces what this collective cannot have here
+    const char *key, *forced, *why;
+} unmet_choice;
+ARRAY_OF(unmet_choice, unmet_choice_array);
+
 typedef struct collective_answer {
     arena *arena;
     const scenario *scenario;
@@ -27,6 +32,7 @@ typedef struct collective_answer {
     sweep sweep;
     uint32_t left_out; // sizes too small to share out
     collective_grain grain;
+    unmet_choice_array unmet;
     assumption_array assumptions;
     collective_row_array rows;
     bool cancelled, verbose;
