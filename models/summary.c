@@ -243,7 +243,6 @@ static bool is_used(const scenario *s, const char *path)
                       attention[] = "cluster.node.gpu.kernels."
                                     "attention[";
     const kernel_set_def *set = &s->cluster.node.gpu.kernels;
-    if (strstr(path, ".costs.")) return false; // collectives take no time from them yet
     if (strncmp(path, products, sizeof products - 1) == 0) {
         const unsigned long i = strtoul(path + sizeof products - 1, NULL, 10);
         return i < set->products.count &&
