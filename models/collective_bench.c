@@ -279,9 +279,12 @@ static void add_groups(const collective_bench *b, const collective_bench_request
 
 static collective_request request_of(const collective_bench_request *r, group_id g)
 {
-    return (collective_request){
-        .kind = r->kind, .group = g, .bytes = r->bytes, .tag = g, .forced_protocol = r->protocol
-    };
+    return (collective_request){ .kind = r->kind,
+                                 .group = g,
+                                 .bytes = r->bytes,
+                                 .tag = g,
+                                 .forced_protocol = r->protocol,
+                                 .parts = r->parts };
 }
 
 static void start(const collective_bench *b, const collective_bench_request *r, play_state *p)
@@ -381,7 +384,7 @@ static collective_bench_obstacle size_obstacle(const collective_bench *b, const 
 {
     char count[WORDS_GROUPED_SIZE];
     const uint64_t ranks = b->facts.ranks, nics = b->facts.nics_per_node ? b->facts.nics_per_node : 1;
-    const bool all_to_all = r->kind == COLLECTIVE_ALL_TO_ALL;
+    const bool all_to_all = r->kind == COLLECTIVE_ALL_TO_ALL || r->kind == COLLECTIVE_ALL_TO_ALL_UNEQUAL;
     const uint64_t edges = all_to_all ? ranks * (ranks - 1) : ranks * nics;
     if (edges > BENCH_EDGES_MAX)
         return OBSTACLE(BYTES, NULL,

@@ -40,6 +40,7 @@ typedef struct collective_bench_request {
     int algorithm;  // collective_algorithm, or ALGORITHM_AUTO: the library's choice
     int protocol;   // collective_protocol, or PROTOCOL_AUTO
     collective_grain grain;
+    const uint64_t *parts; // ALL_TO_ALL_UNEQUAL, as plan.h defines them; else NULL
 } collective_bench_request;
 
 typedef struct collective_bench_result {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // windtunnel collective: what nccl-tests would print on a cluster.
 #include "models/cluster_named.h"
+#include "models/collective/parts_file.h"
 #include "sim/os.h"
 #include "sim/words.h"
 #include "tools/collective_answer.h"
+#include "tools/collective_kinds.h"
 #include "tools/command.h"
 #include "tools/progress.h"
 #include <string.h>
 
 typedef struct collective_command_options {
     scenario_options scenario;
-    const char *collective, *gpus, *cluster, *nodes, *scenario_path, *queue_pairs, *min_ctas;
+    const char *collective, *gpus, *cluster, *nodes, *scenario_path, *queue_pairs, *min_ctas, *parts;
     sweep_texts sizes;
     int type;                                         // of element_type_words
     int operation;                                    // of operation_words, or -1: not given
@@ -22,9 +24,11 @@ typedef struct collective_command_options {
 static const char *const operation_words[] = { "sum", "prod", "max", "min", "avg", "mulsum", NULL };
 
 static const option options[] = {
-    OPTION_TEXT(
-        collective_command_options, collective, 'c', "collective", "NAME",
-        "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce [all_reduce]"),
+    OPTION_TEXT(collective_command_options, collective, 'c', "collective", "NAME",
+                "all_reduce, all_gather, reduce_scatter, alltoall, alltoallv, sendrecv, broadcast or reduce "
+                "[all_reduce]"),
+    OPTION_TEXT(collective_command_options, parts, 0, "parts", "FILE",
+                "of alltoallv: CSV, a row per sender with a weight for each receiver"),
     OPTION_TEXT(collective_command_options, sizes.begin, 'b', "minbytes", "SIZE",
                 "the first size: 8, 1K, 32M, 8G, 1,024-fold each [32M]"),
     OPTION_TEXT(collective_command_options, sizes.end, 'e', "maxbytes", "SIZE",
@@ -73,44 +77,26 @@ static const option options[] = {
 
 // ---- what is asked
 
-static const struct collective_word {
-    const char *name; // as nccl-tests has it; the other is ours (collective_kind_words)
-    collective_kind kind;
-    int root; // as nccl-tests prints it; -1: none
-    bool reduces;
-} words_of_kinds[] = {
-    { "all_reduce", COLLECTIVE_ALL_REDUCE, -1, true },
-    { "all_gather", COLLECTIVE_ALL_GATHER, -1, false },
-    { "reduce_scatter", COLLECTIVE_REDUCE_SCATTER, -1, true },
-    { "alltoall", COLLECTIVE_ALL_TO_ALL, -1, false },
-    { "sendrecv", COLLECTIVE_SEND_RECV, -1, false },
-    { "broadcast", COLLECTIVE_BROADCAST, 0, false },
-    { "reduce", COLLECTIVE_REDUCE, 0, true },
-};
-
-static const struct collective_word *find_kind(const char *text, sim_error *error)
-{
-    const char *known[ARRAY_COUNT(words_of_kinds)];
-    char shown[WORDS_SHOWN_SIZE];
-    if (!text) return &words_of_kinds[0];
-    for (size_t i = 0; i < ARRAY_COUNT(words_of_kinds); i++) {
-        known[i] = words_of_kinds[i].name;
-        if (strcmp(text, known[i]) == 0 || strcmp(text, collective_kind_words[words_of_kinds[i].kind]) == 0)
-            return &words_of_kinds[i];
-    }
-    const sim_place place = sim_place_of_option("--collective", text);
-    sim_fail(error, SIM_EXIT_INPUT, &place, "unknown collective \"%s\"", words_show(shown, text));
-    words_hint(error, text, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "collectives");
-    return NULL;
-}
-
-static bool check_operation(const collective_command_options *o, const struct collective_word *word,
+static bool check_operation(const collective_command_options *o, const collective_word *word,
                             sim_error *error)
 {
     if (o->operation < 0 || word->reduces) return true;
     const sim_place place = sim_place_of_option("--op", operation_words[o->operation]);
     return sim_fail(error, SIM_EXIT_INPUT, &place, "%s reduces nothing", word->name) ||
            sim_hint(error, "--op belongs to all_reduce, reduce_scatter and reduce");
+}
+
+static bool check_parts(const collective_command_options *o, const collective_word *word, sim_error *error)
+{
+    const bool unequal = word->kind == COLLECTIVE_ALL_TO_ALL_UNEQUAL;
+    if (unequal == (o->parts != NULL)) return true;
+    if (unequal)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "%s needs to know who sends how much to whom",
+                        word->name) ||
+               sim_hint(error, "--parts FILE: CSV, a row per sender with a weight for each receiver");
+    const sim_place place = sim_place_of_option("--parts", o->parts);
+    return sim_fail(error, SIM_EXIT_INPUT, &place, "the parts of %s are equal", word->name) ||
+           sim_hint(error, "--collective alltoallv");
 }
 
 static bool read_count(const char *name, const char *text, uint32_t most, uint32_t *out, sim_error *error)
@@ -230,6 +216,7 @@ typedef struct collective_call {
     collective_bench *bench;
     collective_bench_request request;
     sweep_size_array sizes;
+    uint64_t *parts; // of the request, filled anew for each size; NULL: equal
     progress shown;
     uint32_t done;
 } collective_call;
@@ -258,10 +245,34 @@ static bool fail_obstacle(const collective_command_options *o, const collective_
     return sim_hint(error, "%s %s", wanted[obstacle->about], obstacle->valid);
 }
 
+// False: of unequal parts each is less than an element, so that nothing is sent.
+static bool ask_for(collective_call *c, const sweep_size *size)
+{
+    c->request.bytes = size->bytes;
+    return !c->parts || parts_scale(&c->answer.parts, size->count, c->answer.type->bytes, c->parts) > 0;
+}
+
+static bool read_parts(collective_call *c, arena *a, uint32_t ranks, sim_error *error)
+{
+    const char *path = c->options->parts;
+    if (!path) return true;
+    const sim_place place = sim_place_of_option("--parts", path);
+    if (!parts_file_read(a, path, &place, ranks, &c->answer.parts, error)) return false;
+    c->request.parts = c->parts = arena_array(a, uint64_t, (size_t)ranks * ranks);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->sizes.count; i++)
+        if (ask_for(c, &c->sizes.items[i])) c->sizes.items[kept++] = c->sizes.items[i];
+    c->answer.left_out += c->sizes.count - kept;
+    c->sizes.count = kept;
+    if (kept > 0) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, NULL, "no size is large enough for an element to be sent") ||
+           sim_hint(error, "a larger --maxbytes");
+}
+
 static bool check_requests(collective_call *c, sim_error *error)
 {
     for (uint32_t i = 0; i < c->sizes.count; i++) {
-        c->request.bytes = c->sizes.items[i].bytes;
+        ask_for(c, &c->sizes.items[i]);
         const collective_bench_obstacle obstacle = collective_bench_refuse(c->bench, &c->request);
         if (obstacle.why) return fail_obstacle(c->options, &obstacle, error);
     }
@@ -275,7 +286,7 @@ static void play(collective_call *c)
     if (lines) collective_answer_head(a, stdout);
     for (; c->done < c->sizes.count && !a->cancelled; c->done++) {
         collective_bench_result result;
-        c->request.bytes = c->sizes.items[c->done].bytes;
+        ask_for(c, &c->sizes.items[c->done]);
         if (!poll(c)) collective_bench_play(c->bench, &c->request, &result);
         a->cancelled = os_interrupted();
         if (a->cancelled) break;
@@ -304,7 +315,7 @@ static void list_assumptions(collective_answer *answer)
                 *array_push(&answer->assumptions, answer->arena) = all.items[i];
 }
 
-static void describe(collective_call *c, arena *a, const scenario *s, const struct collective_word *word)
+static void describe(collective_call *c, arena *a, const scenario *s, const collective_word *word)
 {
     const collective_command_options *o = c->options;
     c->request = (collective_bench_request){
@@ -321,6 +332,7 @@ static void describe(collective_call *c, arena *a, const scenario *s, const stru
     c->answer.operation = word->reduces ? operation_words[o->operation >= 0 ? o->operation : 0] : NULL;
     c->answer.grain = c->request.grain;
     c->answer.verbose = o->verbose;
+    c->answer.parts_file = o->parts;
 }
 
 static void note_unmet(collective_call *c, const char *key, const char *forced, const char *why)
@@ -354,11 +366,12 @@ static bool prepare(collective_call *c, arena *a, const text_list *words, sim_er
 {
     const collective_command_options *o = c->options;
     uint32_t nodes = 0, gpus = 0, queue_pairs = 1, min_ctas = 0;
-    const struct collective_word *word = find_kind(o->collective, error);
+    const collective_word *word = collective_word_find(o->collective, error);
     scenario *s = arena_new(a, scenario);
     c->answer.type = element_type_at(o->type);
-    if (!word || !check_operation(o, word, error) || !check_engine(o, error) ||
-        !check_source(o, words, error) || !read_count("--nodes", o->nodes, 1000000, &nodes, error) ||
+    if (!word || !check_operation(o, word, error) || !check_parts(o, word, error) ||
+        !check_engine(o, error) || !check_source(o, words, error) ||
+        !read_count("--nodes", o->nodes, 1000000, &nodes, error) ||
         !read_count("--ngpus", o->gpus, 1024, &gpus, error) ||
         !read_count("--queue-pairs", o->queue_pairs, 1024, &queue_pairs, error) ||
         !read_count("--min-ctas", o->min_ctas, 64, &min_ctas, error) ||
@@ -377,9 +390,11 @@ static bool prepare(collective_call *c, arena *a, const text_list *words, sim_er
                                                                     .owner = c },
                                        error);
     c->answer.bench = c->bench;
-    if (!c->bench ||
-        !sweep_list(a, &c->answer.sweep, c->answer.type, word->kind,
-                    collective_bench_facts_of(c->bench)->ranks, &c->sizes, &c->answer.left_out, error))
+    if (!c->bench) return false;
+    const uint32_t ranks = collective_bench_facts_of(c->bench)->ranks;
+    if (!sweep_list(a, &c->answer.sweep, c->answer.type, word->kind, ranks, &c->sizes, &c->answer.left_out,
+                    error) ||
+        !read_parts(c, a, ranks, error))
         return false;
     use_forced(c, s);
     list_assumptions(&c->answer);
@@ -428,7 +443,11 @@ const command command_collective = {
                    "links allow, which only a network without contention can do.\n"
                    "Ranks are packed: all GPUs of the first node, then those of the next. sendrecv: each "
                    "rank sends to the\n"
-                   "next one, all at once. A name that both a node and a system have is the node.\n",
+                   "next one, all at once. alltoallv: the size is what the rank that sends most holds, the "
+                   "part for itself\n"
+                   "included; all parts are as large as their weights are to the weights of its row. A name "
+                   "that both a node\n"
+                   "and a system have is the node.\n",
     .examples = "  windtunnel collective -c all_reduce --cluster dgx-h100 --nodes 8 -b 8 -e 8G -f 2\n"
                 "  windtunnel collective -c alltoall --cluster eos --nodes 16 -b 1M -e 1G --json\n"
                 "  windtunnel collective -c all_gather --cluster dgx-a100 -g 4 -b 1K -e 1G --protocol ll128\n"

@@ -69,8 +69,18 @@ static void print_sizes(const collective_answer *a, FILE *out)
     fprintf(out, "# minBytes %" PRIu64 " maxBytes %" PRIu64 " step: %" PRIu64 "(%s)\n", s->begin, s->end,
             s->factor ? s->factor : s->increment, s->factor ? "factor" : "bytes");
     if (a->left_out > 0)
-        fprintf(out, "# left out: %u size%s with less than 16 bytes for each rank\n", a->left_out,
-                a->left_out == 1 ? "" : "s");
+        fprintf(out, "# left out: %u size%s with less than %s\n", a->left_out, a->left_out == 1 ? "" : "s",
+                a->parts_file ? "an element to send" : "16 bytes for each rank");
+}
+
+static void print_parts(const collective_answer *a, FILE *out)
+{
+    const parts_weights *p = &a->parts;
+    if (a->parts_file)
+        fprintf(out,
+                "# parts: %s; the largest row (sent) is %.3g times the mean, the largest column (received) "
+                "%.3g\n",
+                output_printable(a->arena, a->parts_file), p->row_max_per_mean, p->column_max_per_mean);
 }
 
 // AMD's GPUs have a library of their own, which chooses and paces in its own way.
@@ -101,6 +111,7 @@ void collective_answer_head(const collective_answer *a, FILE *out)
     print_fabric(a, out);
     print_library(a, out);
     print_unmet(a, out);
+    print_parts(a, out);
     print_sizes(a, out);
     fprintf(out,
             "#\n"
@@ -200,6 +211,16 @@ static void print_json_cluster(json_writer *j, const collective_answer *a)
     json_close(j);
 }
 
+static void print_json_parts(json_writer *j, const collective_answer *a)
+{
+    if (!a->parts_file) return;
+    json_object(j, "parts");
+    json_text(j, "file", a->parts_file);
+    json_number(j, "largest_row_per_mean", a->parts.row_max_per_mean);
+    json_number(j, "largest_column_per_mean", a->parts.column_max_per_mean);
+    json_close(j);
+}
+
 static void print_json_row(json_writer *j, const collective_answer *a, const collective_row *row)
 {
     const collective_bench_result *p = &row->played;
@@ -262,6 +283,7 @@ void collective_answer_json(const collective_answer *a, FILE *out)
     json_text(&j, "datatype", a->type->name);
     json_text(&j, "redop", a->operation);
     print_json_cluster(&j, a);
+    print_json_parts(&j, a);
     json_text(&j, "engine", network_engine_words[a->scenario->network.engine]);
     json_text(&j, "grain", collective_grain_words[a->grain]);
     print_json_unmet(&j, a);

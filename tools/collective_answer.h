@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // tools/collective_answer.h: what windtunnel collective answers: the columns of nccl-tests, then ours; or JSON.
 #pragma once
+#include "models/collective/parts_file.h"
 #include "models/collective_bench.h"
 #include "models/summary.h"
 #include "tools/collective_sizes.h"
@@ -30,8 +31,10 @@ typedef struct collective_answer {
     const char *operation; // NULL: none
     int root;              // -1: none
     sweep sweep;
-    uint32_t left_out; // sizes too small to share out
+    uint32_t left_out; // sizes too small to share out, or for an element to be sent
     collective_grain grain;
+    const char *parts_file; // NULL: parts are equal
+    parts_weights parts;
     unmet_choice_array unmet;
     assumption_array assumptions;
     collective_row_array rows;

@@ -35,6 +35,8 @@ typedef struct collective_request {
     uint64_t bytes;      // as plan.h defines them
     uint32_t tag;        // the owner's number
     int forced_protocol; // collective_protocol, or PROTOCOL_AUTO
+    // ALL_TO_ALL_UNEQUAL, as plan.h defines them; kept, not copied: one address is one matrix as long as the player lives.
+    const uint64_t *parts;
 } collective_request;
 
 typedef struct collective_result { // what the owner is told, and what the trace records

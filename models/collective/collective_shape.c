@@ -124,7 +124,8 @@ static plan_cache_key plan_key_of(const collectives *c, const shape *s, collecti
     return (plan_cache_key){ .kind = s->key.kind,
                              .algorithm = algorithm,
                              .rings = c->groups.items[s->key.group].rings,
-                             .bytes = s->key.kind == COLLECTIVE_BARRIER ? BARRIER_BYTES : s->key.bytes };
+                             .bytes = s->key.kind == COLLECTIVE_BARRIER ? BARRIER_BYTES : s->key.bytes,
+                             .parts = s->key.parts };
 }
 
 bool collective_has_messages(collective_algorithm algorithm)
@@ -202,12 +203,18 @@ static void find_steps(shape *s, const plan *p, uint64_t lane_wire_bytes)
     s->hop_ps = rest_ps / (sim_time)hops;
 }
 
-static void fill_shape(collectives *c, shape *s)
+static void choose_and_pace(collectives *c, shape *s)
 {
     const collective_layout layout = layout_for(c, s);
     s->choice = choose(c, s, &layout);
-    s->pace = pace_of(c->options.library, &layout, s->key.kind, s->choice.algorithm, s->choice.protocol,
-                      s->key.bytes);
+    s->pace = s->key.parts ? pace_unequal(c->arena, c->options.library, &layout, rings_of(c, s), s->key.parts)
+                           : pace_of(c->options.library, &layout, s->key.kind, s->choice.algorithm,
+                                     s->choice.protocol, s->key.bytes);
+}
+
+static void fill_shape(collectives *c, shape *s)
+{
+    choose_and_pace(c, s);
     lay_plan(c, s);
     const plan *p = &shape_plan(c, s)->plan;
     if (c->options.grain == GRAIN_MESSAGES && !s->by_slices && p->steps > 0)
@@ -220,12 +227,13 @@ static void fill_shape(collectives *c, shape *s)
 static bool same_request(const collective_request *a, const collective_request *b)
 {
     return a->kind == b->kind && a->group == b->group && a->bytes == b->bytes &&
-           a->forced_protocol == b->forced_protocol;
+           a->forced_protocol == b->forced_protocol && a->parts == b->parts;
 }
 
 uint32_t shape_find(collectives *c, const collective_request *request)
 {
     SIM_ASSERT(request->group < c->groups.count && request->kind < COLLECTIVE_KINDS);
+    SIM_ASSERT((request->kind == COLLECTIVE_ALL_TO_ALL_UNEQUAL) == (request->parts != NULL));
     SIM_ASSERT(request->kind != COLLECTIVE_SEND_RECV || c->groups.items[request->group].def.count == 2);
     uint64_t key = request->bytes ^ (uint64_t)request->group << 32 ^ (uint64_t)request->kind << 60 ^
                    (uint64_t)(request->forced_protocol + 1) << 56;
@@ -381,10 +389,7 @@ uint64_t collective_message_count(collectives *c, const collective_request *requ
     SIM_ASSERT(request->group < c->groups.count);
     if (c->options.grain == GRAIN_STREAMS || c->groups.items[request->group].def.count == 1) return 0;
     shape s = { .key = *request };
-    const collective_layout layout = layout_for(c, &s);
-    s.choice = choose(c, &s, &layout);
-    s.pace = pace_of(c->options.library, &layout, request->kind, s.choice.algorithm, s.choice.protocol,
-                     request->bytes);
+    choose_and_pace(c, &s);
     plan_cache_key key = plan_key_of(c, &s, s.choice.algorithm);
     cut_plan(c, &s, &key);
     return plan_cache_messages(c->plans, &key);

@@ -42,7 +42,10 @@ collective_pace pace_of(const collective_library *library, const collective_layo
                         collective_kind kind, collective_algorithm algorithm, collective_protocol protocol,
                         uint64_t bytes);
 // A send to one peer, of a communicator with the layout's ranks; inside a node if the layout has one node.
-// An all-to-all of unequal parts is as long as its largest row: bytes is ranks times the mean part of that row.
+// Of an all-to-all of unequal parts, when only its largest row is known (bytes): all others are taken to be as large.
+// When all parts are (plan.h), rings saying who is on which node:
+collective_pace pace_unequal(arena *scratch, const collective_library *library,
+                             const collective_layout *layout, const ring_set *rings, const uint64_t *parts);
 static inline sim_time pace_time_ps(const collective_pace *pace)
 {
     return pace->latency_ps + pace->stream_ps;

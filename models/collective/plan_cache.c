@@ -252,7 +252,8 @@ static plan_request request_of(const plan_cache *c, const plan_cache_key *key)
                            .rings = plan_cache_rings(c, key->rings),
                            .bytes = key->bytes,
                            .grain = c->grain,
-                           .cut = key->cut };
+                           .cut = key->cut,
+                           .parts = key->parts };
 }
 
 bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key)
@@ -275,7 +276,7 @@ static bool same_key(const plan_cache_key *a, const plan_cache_key *b)
     return a->kind == b->kind && a->algorithm == b->algorithm && a->rings == b->rings &&
            a->bytes == b->bytes && a->cut.chunk_bytes == b->cut.chunk_bytes &&
            a->cut.slices == b->cut.slices && a->slots == b->slots && a->apart == b->apart &&
-           a->at_once == b->at_once;
+           a->at_once == b->at_once && a->parts == b->parts;
 }
 
 uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key)

@@ -31,7 +31,8 @@ typedef struct plan_cache_key {
     uint32_t slots; // transfers of an edge in flight, between nodes twice as many; 0: any number
     bool
         apart; // each message is a transfer of its own, and waits for the one before on its edge and ring only
-    bool at_once; // what a rank sends to one does not wait for what it sends to another
+    bool at_once;          // what a rank sends to one does not wait for what it sends to another
+    const uint64_t *parts; // ALL_TO_ALL_UNEQUAL: kept, not copied; one address is one matrix
 } plan_cache_key;
 
 typedef struct cached_plan {

@@ -422,6 +422,34 @@ static void equal_keys_are_told_apart(void **state)
 }
 
 // Every message is told with its own start and end; a stream's edges with those of the whole.
+// Two matrices of one size on one group: each has the plan of its own parts, and one that is played again no other.
+static void matrices_are_told_apart(void **state)
+{
+    (void)state;
+    static const uint64_t to_first[9] = { 0, 0, 0, 1000, 0, 0, 700, 0, 300 },
+                          to_last[9] = { 400, 0, 600, 0, 0, 500, 0, 0, 0 };
+    static const uint64_t *const played[] = { to_first, to_last, to_first };
+    static const uint64_t payloads[] = { 1700, 1100, 1700 };
+    for (int grain = GRAIN_STREAMS; grain <= GRAIN_MESSAGES; grain++) {
+        bench *b = bench_create(1, WIRING_SWITCH, (collective_grain)grain, false, NULL);
+        const group_id g = add_group(b, 3, 0, 1, 1);
+        for (uint32_t i = 0; i < ARRAY_COUNT(played); i++) {
+            const uint32_t opened = collective_open(
+                b->c, &(collective_request){ .kind = COLLECTIVE_ALL_TO_ALL_UNEQUAL,
+                                             .group = g,
+                                             .bytes = 1000,
+                                             .forced_protocol = PROTOCOL_AUTO,
+                                             .parts = played[i] });
+            for (uint32_t m = 0; m < 3; m++)
+                collective_arrive(b->c, opened, m);
+            assert_int_equal(sim_run(b->s, SIM_TIME_MAX), SIM_DRAINED);
+            assert_int_equal(b->results[i].payload_bytes, payloads[i]);
+        }
+        assert_int_equal(collectives_counters_of(b->c).plans, 2);
+        bench_destroy(b);
+    }
+}
+
 static void transfers_are_told(void **state)
 {
     (void)state;
@@ -546,7 +574,7 @@ static void folding_does_not_show(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(hands) + 11];
+    struct CMUnitTest tests[ARRAY_COUNT(hands) + 12];
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_COUNT(hands); i++)
         tests[n++] = (struct CMUnitTest){ hands[i].name, time_is_as_by_hand, NULL, NULL, (void *)&hands[i] };
@@ -558,6 +586,7 @@ int main(void)
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(groups_are_kept);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(plans_are_built_once);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(equal_keys_are_told_apart);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(matrices_are_told_apart);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(transfers_are_told);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(results_do_not_depend_on_the_order);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(folding_does_not_show);

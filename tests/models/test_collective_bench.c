@@ -41,7 +41,7 @@ static void drop(set_up *u)
 static collective_bench_result play(const set_up *u, collective_kind kind, uint64_t bytes, int algorithm,
                                     int protocol, collective_grain grain)
 {
-    const collective_bench_request request = { kind, bytes, algorithm, protocol, grain };
+    const collective_bench_request request = { kind, bytes, algorithm, protocol, grain, NULL };
     collective_bench_result result;
     assert_null(collective_bench_refuse(u->bench, &request).why);
     collective_bench_play(u->bench, &request, &result);
@@ -135,6 +135,30 @@ static void pairs_are_played_at_once(void **state)
     assert_in_range(r.time_ps + 1, exchanged_ps, exchanged_ps + 2);
     assert_int_equal(r.algorithm, ALGORITHM_PAIRWISE);
     assert_int_equal(r.nic_least_ps, 333333334);
+    drop(u);
+}
+
+// Five ranks send 30 MB each to the first one, whose NIC carries those of the four on other nodes at 24 GB/s: 5 ms. On the way
+// out none of them would take more than 1.25 ms. So too in messages, each of which has its own share.
+static void a_hot_receiver_takes_as_long_as_its_column(void **state)
+{
+    set_up *u = make(*state, FLUID, NULL, 3, 2);
+    uint64_t parts[36] = { 0 };
+    for (uint32_t from = 0; from < 6; from++)
+        parts[from * 6] = 30000000; // its own stays
+    for (int grain = GRAIN_STREAMS; grain <= GRAIN_MESSAGES; grain++) {
+        collective_bench_request request = {
+            COLLECTIVE_ALL_TO_ALL_UNEQUAL, 30000000, ALGORITHM_AUTO, PROTOCOL_AUTO,
+            (collective_grain)grain,       parts
+        };
+        collective_bench_result r;
+        assert_null(collective_bench_refuse(u->bench, &request).why);
+        collective_bench_play(u->bench, &request, &r);
+        assert_int_equal(r.algorithm, ALGORITHM_PAIRWISE);
+        assert_int_equal(r.nic_least_ps, 5000000000);
+        assert_int_equal(r.wire_bytes, 25000000); // five of six send
+        assert_near((double)r.time_ps, 5.1e9, 0.02);
+    }
     drop(u);
 }
 
@@ -317,23 +341,29 @@ static void what_cannot_be_played_is_refused(void **state)
     set_up *two = make(*state, IDEAL, NULL, 2, 0),
            *old = make(*state, "cluster: { node: dgx-a100 }\n", NULL, 0, 0),
            *one = make(*state, "cluster: { node: dgx-h100 }\n", NULL, 0, 0);
-    refused(two, (collective_bench_request){ COLLECTIVE_SEND_RECV, 8, ALGORITHM_RING, PROTOCOL_AUTO, 0 },
+    refused(two,
+            (collective_bench_request){ COLLECTIVE_SEND_RECV, 8, ALGORITHM_RING, PROTOCOL_AUTO, 0, NULL },
             "send-recv has no algorithm \"ring\" here", "send-recv");
-    refused(two, (collective_bench_request){ COLLECTIVE_ALL_GATHER, 8, ALGORITHM_PAIRWISE, PROTOCOL_AUTO, 0 },
-            "all-gather has no algorithm \"pairwise\" here", "ring, recursive or hierarchical");
-    refused(two, (collective_bench_request){ COLLECTIVE_ALL_TO_ALL, 8, ALGORITHM_AUTO, PROTOCOL_LL, 0 },
-            "pairwise has no protocol \"ll\"", "simple");
-    refused(one, (collective_bench_request){ COLLECTIVE_ALL_GATHER, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0 },
-            "all-gather has no algorithm \"nvls\" here", "ring or recursive");
-    refused(two, (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0 },
-            "NVLS needs an NVSwitch that can sum", "ring, tree, recursive or hierarchical");
-    refused(old, (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0 },
-            "NVLS needs an NVSwitch that can sum", "ring, tree or recursive");
     refused(
-        one,
-        (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, GRAIN_MESSAGES },
-        "nvls is not modelled message by message", "streams");
-    refused(one, (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_LL, 0 },
+        two,
+        (collective_bench_request){ COLLECTIVE_ALL_GATHER, 8, ALGORITHM_PAIRWISE, PROTOCOL_AUTO, 0, NULL },
+        "all-gather has no algorithm \"pairwise\" here", "ring, recursive or hierarchical");
+    refused(two, (collective_bench_request){ COLLECTIVE_ALL_TO_ALL, 8, ALGORITHM_AUTO, PROTOCOL_LL, 0, NULL },
+            "pairwise has no protocol \"ll\"", "simple");
+    refused(one,
+            (collective_bench_request){ COLLECTIVE_ALL_GATHER, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0, NULL },
+            "all-gather has no algorithm \"nvls\" here", "ring or recursive");
+    refused(two,
+            (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0, NULL },
+            "NVLS needs an NVSwitch that can sum", "ring, tree, recursive or hierarchical");
+    refused(old,
+            (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0, NULL },
+            "NVLS needs an NVSwitch that can sum", "ring, tree or recursive");
+    refused(one,
+            (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO,
+                                        GRAIN_MESSAGES, NULL },
+            "nvls is not modelled message by message", "streams");
+    refused(one, (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_LL, 0, NULL },
             "nvls has no protocol \"ll\"", "simple");
     const collective_bench_result nvls = play(one, COLLECTIVE_ALL_REDUCE, 1 << 30, ALGORITHM_NVLS,
                                               PROTOCOL_SIMPLE, GRAIN_STREAMS);
@@ -351,18 +381,19 @@ static void what_is_too_large_is_refused(void **state)
                         "cluster: { node: dgx-a100, nodes: 600, fabric: { topology: single-switch, "
                         "link: { rate: 1 MB/s, delay: 1 us } } }\n",
                         NULL, 0, 0);
-    refused(many, (collective_bench_request){ COLLECTIVE_ALL_TO_ALL, 8, ALGORITHM_AUTO, PROTOCOL_AUTO, 0 },
+    refused(many,
+            (collective_bench_request){ COLLECTIVE_ALL_TO_ALL, 8, ALGORITHM_AUTO, PROTOCOL_AUTO, 0, NULL },
             "all-to-all between 4800 ranks has 23,035,200 pairs, more than the 4.2 million that are played",
             NULL);
-    refused(
-        many,
-        (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_RING, PROTOCOL_AUTO, GRAIN_MESSAGES },
-        "all-reduce between 4800 ranks has 368,563,200 messages; at most 25 million, which take 2 "
-        "GB of memory, are played one by one",
-        "streams");
+    refused(many,
+            (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_RING, PROTOCOL_AUTO,
+                                        GRAIN_MESSAGES, NULL },
+            "all-reduce between 4800 ranks has 368,563,200 messages; at most 25 million, which take 2 "
+            "GB of memory, are played one by one",
+            "streams");
     refused(many,
             (collective_bench_request){ COLLECTIVE_ALL_REDUCE, UINT64_C(1) << 30, ALGORITHM_AUTO,
-                                        PROTOCOL_AUTO, 0 },
+                                        PROTOCOL_AUTO, 0, NULL },
             "1.000 GiB may take longer than the 53 days that the clock is given", NULL);
     drop(many);
 }
@@ -372,6 +403,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(times_are_those_of_the_kernels, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(pairs_are_played_at_once, scratch_enter, scratch_leave),
+        cmocka_unit_test_setup_teardown(a_hot_receiver_takes_as_long_as_its_column, scratch_enter,
+                                        scratch_leave),
         cmocka_unit_test_setup_teardown(sends_have_the_channels_of_all_ranks, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(bonded_cables_are_taken_by_queue_pairs, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(plays_know_nothing_of_one_another, scratch_enter, scratch_leave),
