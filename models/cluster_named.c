@@ -38,7 +38,7 @@ static bool fail_unknown(arena *a, const catalogue *parts, const char *name, con
         *array_push(&all, a) = systems[i];
     sim_fail(error, SIM_EXIT_INPUT, where, "the catalogue has neither a node nor a system \"%s\"",
              words_show(shown, name));
-    return words_hint(error, name, all.items, all.count, NAMES_SHOWN, "nodes and systems");
+    return words_hint_holders(error, name, all.items, all.count, NAMES_SHOWN, "nodes and systems");
 }
 
 // The lines of "fabric:" for a node of which one has been read; NULL with error.

@@ -159,6 +159,45 @@ const collective_layout *collective_bench_layout(const collective_bench *b)
     return &b->layout;
 }
 
+static uint32_t cables_of_nic(const topology *t, nic_id nic)
+{
+    uint32_t count, cables = 0;
+    const link_id *links = topology_outgoing(t, topology_nic_vertex(t, nic), &count);
+    for (uint32_t i = 0; i < count; i++)
+        cables += topology_link_at(t, links[i])->class == LINK_NETWORK;
+    return cables;
+}
+
+// As rings do on static routes.
+static bool paces_feel_queue_pairs(const collective_bench *b)
+{
+    sim_time times_ps[2];
+    for (uint32_t i = 0; i < ARRAY_COUNT(times_ps); i++) {
+        collective_layout layout = b->layout;
+        layout.queue_pairs = 1 + i;
+        const collective_pace pace = pace_of(&b->scenario->network.collectives, &layout,
+                                             COLLECTIVE_ALL_REDUCE, ALGORITHM_RING, PROTOCOL_SIMPLE,
+                                             UINT64_C(1) << 30);
+        times_ps[i] = pace_time_ps(&pace);
+    }
+    return times_ps[0] != times_ps[1];
+}
+
+bool collective_bench_feels_queue_pairs(const collective_bench *b)
+{
+    const topology *t = b->fabric;
+    const fabric_policy *policy = topology_policy(t);
+    if (!b->facts.leaves_domain) return false;
+    if (policy->queue_pair_cap_mBps > 0 || paces_feel_queue_pairs(b)) return true;
+    for (uint32_t r = 0; r < b->facts.ranks; r++) {
+        nic_id first;
+        uint32_t nics;
+        if (!topology_nics_of_gpu(t, topology_gpu_of(t, b->members[r]), &first, &nics)) continue;
+        if (nics > 1 || cables_of_nic(t, first) > 1) return true;
+    }
+    return policy->routing == ROUTING_ECMP && topology_bundle_count(t) > 0;
+}
+
 // ---- what can be asked
 
 static collective_choice choose(const collective_bench *b, const collective_bench_request *r)

@@ -65,6 +65,9 @@ collective_bench *collective_bench_create(arena *a, const scenario *s,
                                           const collective_bench_options *options, sim_error *error);
 const collective_bench_facts *collective_bench_facts_of(const collective_bench *b);
 const topology *collective_bench_fabric(const collective_bench *b);
+// Whether more queue pairs of a connection change anything: each takes a path of its own, or leaves by another cable or NIC, or
+// has a rate of its own, or they even out what static routes meet.
+bool collective_bench_feels_queue_pairs(const collective_bench *b);
 const collective_layout *collective_bench_layout(const collective_bench *b); // of all ranks
 
 // Why a request cannot be played, as a sentence without an end, or NULL. valid: what could be asked for instead, or NULL.

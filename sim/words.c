@@ -71,13 +71,20 @@ static const char *continuation(const char *text, size_t length, const char *con
     return begins;
 }
 
+static bool holds(const char *word, const char *text, size_t length)
+{
+    for (; *word; word++)
+        if (words_alike(text, word) == length) return true;
+    return false;
+}
+
 // The shortest word that has text inside; of equally short ones the first.
 static const char *holder(const char *text, size_t length, const char *const *words, uint32_t count)
 {
-    const char *holds = NULL;
+    const char *found = NULL;
     for (uint32_t i = 0; length >= LETTERS_LEAST && i < count; i++)
-        if (strstr(words[i], text) && (!holds || strlen(words[i]) < strlen(holds))) holds = words[i];
-    return holds;
+        if (holds(words[i], text, length) && (!found || strlen(words[i]) < strlen(found))) found = words[i];
+    return found;
 }
 
 const char *words_nearest(const char *text, const char *const *words, uint32_t count)
@@ -195,6 +202,21 @@ bool words_hint(sim_error *error, const char *text, const char *const *words, ui
     const char *nearest = words_nearest(text, words, count);
     if (nearest) return sim_hint(error, "did you mean \"%s\"?", nearest);
     return sim_hint(error, "%s: %s", called, words_list(list, sizeof(list), words, count, limit));
+}
+
+bool words_hint_holders(sim_error *error, const char *text, const char *const *words, uint32_t count,
+                        uint32_t limit, const char *called)
+{
+    enum { HOLDERS_MAX = 64 };
+    char list[512], shown[WORDS_SHOWN_SIZE];
+    const char *found[HOLDERS_MAX];
+    const size_t length = strlen(text);
+    uint32_t holders = 0;
+    for (uint32_t i = 0; length >= LETTERS_LEAST && i < count && holders < HOLDERS_MAX; i++)
+        if (holds(words[i], text, length)) found[holders++] = words[i];
+    if (holders < 2) return words_hint(error, text, words, count, limit, called);
+    return sim_hint(error, "%s with \"%s\": %s", called, words_show(shown, text),
+                    words_list(list, sizeof(list), found, holders, limit));
 }
 
 char *words_grouped(char buffer[static WORDS_GROUPED_SIZE], uint64_t number)

@@ -25,6 +25,9 @@ char *words_list(char *buffer, size_t size, const char *const *words, uint32_t c
 // it can end a function.
 bool words_hint(sim_error *error, const char *text, const char *const *words, uint32_t count, uint32_t limit,
                 const char *called);
+// Lists those that have text inside, case aside, where there are several; else as words_hint().
+bool words_hint_holders(sim_error *error, const char *text, const char *const *words, uint32_t count,
+                        uint32_t limit, const char *called);
 // 31415927 as "31,415,927". Returns buffer.
 char *words_grouped(char buffer[static WORDS_GROUPED_SIZE], uint64_t number);
 

@@ -62,12 +62,27 @@ static const option options[] = {
                 "as NCCL_IB_QPS_PER_CONNECTION; where routing is ecmp each takes a path of its own [1]"),
     OPTION_TEXT(
         collective_command_options, min_ctas, 0, "min-ctas", "N",
-        "as NCCL_MIN_CTAS and NCCL_MAX_CTAS: channels of rings, trees and NVLS [the library's choice]"),
+        "as NCCL_MIN_CTAS and NCCL_MAX_CTAS: channels of rings, trees and NVLS; sends have as many, to a "
+        "power of two [the library's choice]"),
     SCENARIO_OPTIONS(collective_command_options, scenario),
     OPTION_FLAG(collective_command_options, verbose, 'v', "verbose",
                 "list the assumed values that the result rests on"),
     OPTION_FLAG(collective_command_options, quiet, 'q', "quiet",
                 "print the rows alone: no lines with #, no progress"),
+    OPTION_FOREIGN('n', "iters", "without noise one run of each size is enough"),
+    OPTION_FOREIGN('w', "warmup_iters", "without noise nothing needs to warm up"),
+    OPTION_FOREIGN('m', "agg_iters", "each collective is launched by itself"),
+    OPTION_FOREIGN('N', "run_cycles", "without noise one run of each size is enough"),
+    OPTION_FOREIGN('a', "average", "all ranks are in one simulation: the time is that of the last"),
+    OPTION_FOREIGN('p', "parallel_init", "communicators are there from the beginning"),
+    OPTION_FOREIGN('t', "nthreads", "a rank is a GPU: --ngpus N of each node, --nodes N"),
+    OPTION_FOREIGN('r', "root", "broadcast and reduce have rank 0 as their root"),
+    OPTION_FOREIGN('z', "blocking", "collectives are not launched behind one another"),
+    OPTION_FOREIGN('G', "cudagraph", "graphs of launches are not modelled: each is launched by itself"),
+    OPTION_FOREIGN('C', "report_cputime", "the time of the program on the host is not modelled"),
+    OPTION_FOREIGN('R', "local_register", "buffers that are registered are not modelled"),
+    OPTION_FOREIGN('T', "timeout", "Ctrl-C ends a run; the sizes so far are printed"),
+    OPTION_FOREIGN('J', "output_file", "--json >FILE"),
     OPTION_WORD(collective_command_options, queue, 0, "queue", NULL, queue_kind_words,
                 "how pending events are kept", .for_tests = true),
     OPTION_FLAG(collective_command_options, reverse_phases, 0, "reverse-phases",
@@ -134,6 +149,14 @@ static bool check_source(const collective_command_options *o, const text_list *w
         return sim_fail(error, SIM_EXIT_INPUT, NULL,
                         "the cluster is named twice, by --cluster and --scenario") ||
                sim_hint(error, "one of them");
+    if (o->verbose && o->quiet)
+        return sim_fail(error, SIM_EXIT_INPUT, NULL, "--quiet prints nothing but rows, and --verbose more") ||
+               sim_hint(error, "one of them");
+    if (o->topology == FABRIC_FILE) {
+        const sim_place place = sim_place_of_option("--fabric", fabric_topology_words[FABRIC_FILE]);
+        return sim_fail(error, SIM_EXIT_INPUT, &place, "a fabric of cables needs a list of them") ||
+               sim_hint(error, "--scenario FILE, with cluster.fabric.cables");
+    }
     if (!o->scenario_path || o->topology < 0) return true;
     const sim_place place = sim_place_of_option("--fabric", fabric_topology_words[o->topology]);
     return sim_fail(error, SIM_EXIT_INPUT, &place, "the scenario has a fabric of its own") ||
@@ -220,6 +243,40 @@ typedef struct collective_call {
     progress shown;
     uint32_t done;
 } collective_call;
+
+// Options that would change nothing, on ranks that are placed.
+static bool check_effect(const collective_call *c, const collective_word *word, uint32_t queue_pairs,
+                         sim_error *error)
+{
+    const collective_command_options *o = c->options;
+    const collective_bench_facts *facts = collective_bench_facts_of(c->bench);
+    const bool sends = word->kind == COLLECTIVE_SEND_RECV || word->kind == COLLECTIVE_ALL_TO_ALL ||
+                       word->kind == COLLECTIVE_ALL_TO_ALL_UNEQUAL;
+    if (o->topology >= 0 && !facts->leaves_domain) {
+        const sim_place place = sim_place_of_option("--fabric", fabric_topology_words[o->topology]);
+        return sim_fail(error, SIM_EXIT_INPUT, &place,
+                        "no rank needs a fabric: all are in one domain of NVLink") ||
+               sim_hint(error, "leave --fabric out, or more --nodes");
+    }
+    if (queue_pairs > 1 && !collective_bench_feels_queue_pairs(c->bench)) {
+        const sim_place place = sim_place_of_option("--queue-pairs", o->queue_pairs);
+        if (!facts->leaves_domain)
+            return sim_fail(error, SIM_EXIT_INPUT, &place,
+                            "all ranks are in one domain of NVLink: no queue pairs") ||
+                   sim_hint(error, "leave --queue-pairs out, or more --nodes");
+        return sim_fail(
+                   error, SIM_EXIT_INPUT, &place,
+                   "more queue pairs change nothing here: there is no choice of paths, cables or NICs that "
+                   "the routing leaves to them") ||
+               sim_hint(error, "leave --queue-pairs out, or --set cluster.fabric.routing=ecmp");
+    }
+    const uint32_t send_channels = c->answer.scenario->network.send_channels;
+    if (!o->min_ctas || !sends || send_channels == 0) return true;
+    const sim_place place = sim_place_of_option("--min-ctas", o->min_ctas);
+    return sim_fail(error, SIM_EXIT_INPUT, &place,
+                    "%s has as many channels as network.send_channels says: %u", word->name, send_channels) ||
+           sim_hint(error, "leave one of them out");
+}
 
 static bool poll(void *owner)
 {
@@ -333,12 +390,27 @@ static void describe(collective_call *c, arena *a, const scenario *s, const coll
     c->answer.grain = c->request.grain;
     c->answer.verbose = o->verbose;
     c->answer.parts_file = o->parts;
+    c->answer.sizes = &c->sizes;
 }
 
-static void note_unmet(collective_call *c, const char *key, const char *forced, const char *why)
+static void note_unmet(collective_call *c, const char *key, const sim_place *place, const char *forced,
+                       const char *why)
 {
+    arena *a = c->answer.arena;
+    const char *where = place && place->file
+                            ? arena_format(a, " (%s:%u:%u)", place->file, place->line, place->column)
+                            : "";
     *array_push(&c->answer.unmet,
-                c->answer.arena) = (unmet_choice){ .key = key, .forced = forced, .why = why };
+                a) = (unmet_choice){ .key = key, .forced = forced, .why = why, .where = where };
+}
+
+// Each may be had, and not both: the algorithm then holds, as where the protocol cannot be had at all.
+static const char *refused_together(const collective_call *c, int protocol)
+{
+    collective_bench_request both = c->request;
+    both.bytes = 1;
+    both.protocol = protocol;
+    return collective_bench_refuse(c->bench, &both).why;
 }
 
 // What the scenario forces holds where it can be, as NCCL_ALGO does: other collectives take what they have, and it is said.
@@ -354,11 +426,14 @@ static void use_forced(collective_call *c, const scenario *s)
     if (!no_algorithm)
         c->request.algorithm = algorithm.algorithm;
     else if (o->algorithm < 0 && algorithm.algorithm != ALGORITHM_AUTO)
-        note_unmet(c, "network.algorithm", collective_algorithm_words[algorithm.algorithm], no_algorithm);
+        note_unmet(c, "network.algorithm", bind_place_of(s->reader, &s->network.algorithm),
+                   collective_algorithm_words[algorithm.algorithm], no_algorithm);
+    if (!no_protocol) no_protocol = refused_together(c, protocol.protocol);
     if (!no_protocol)
         c->request.protocol = protocol.protocol;
     else if (o->protocol < 0 && protocol.protocol != PROTOCOL_AUTO)
-        note_unmet(c, "network.protocol", collective_protocol_words[protocol.protocol], no_protocol);
+        note_unmet(c, "network.protocol", bind_place_of(s->reader, &s->network.protocol),
+                   collective_protocol_words[protocol.protocol], no_protocol);
 }
 
 // Everything before the clock starts.
@@ -390,7 +465,7 @@ static bool prepare(collective_call *c, arena *a, const text_list *words, sim_er
                                                                     .owner = c },
                                        error);
     c->answer.bench = c->bench;
-    if (!c->bench) return false;
+    if (!c->bench || !check_effect(c, word, queue_pairs, error)) return false;
     const uint32_t ranks = collective_bench_facts_of(c->bench)->ranks;
     if (!sweep_list(a, &c->answer.sweep, c->answer.type, word->kind, ranks, &c->sizes, &c->answer.left_out,
                     error) ||

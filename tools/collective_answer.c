@@ -63,6 +63,24 @@ static void print_nics(const collective_answer *a, FILE *out)
                 output_number(a->arena, UNIT_RATE, node->nic_pcie_rate_Bps));
 }
 
+// A size that the sweep has and that no whole shares make is played a little smaller: the last of them as an example.
+static void print_cut(const collective_answer *a, FILE *out)
+{
+    const sweep_size *last = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->sizes->count; i++) {
+        const sweep_size *size = &a->sizes->items[i];
+        if (size->bytes == size->asked_bytes) continue;
+        count++;
+        last = size;
+    }
+    if (count == 0) return;
+    fprintf(out, "# cut: %u size%s to whole %s, as in nccl-tests: %" PRIu64 " of %" PRIu64 " bytes%s\n",
+            count, count == 1 ? "" : "s",
+            sweep_has_shares(a->kind) ? "shares of 16 bytes for each rank" : "elements", last->bytes,
+            last->asked_bytes, count == 1 ? "" : " of the last");
+}
+
 static void print_sizes(const collective_answer *a, FILE *out)
 {
     const sweep *s = &a->sweep;
@@ -71,6 +89,7 @@ static void print_sizes(const collective_answer *a, FILE *out)
     if (a->left_out > 0)
         fprintf(out, "# left out: %u size%s with less than %s\n", a->left_out, a->left_out == 1 ? "" : "s",
                 a->parts_file ? "an element to send" : "16 bytes for each rank");
+    print_cut(a, out);
 }
 
 static void print_parts(const collective_answer *a, FILE *out)
@@ -95,8 +114,9 @@ static void print_library(const collective_answer *a, FILE *out)
 static void print_unmet(const collective_answer *a, FILE *out)
 {
     for (uint32_t i = 0; i < a->unmet.count; i++)
-        fprintf(out, "# %s: %s is not to be had here (%s): the library's own choice is shown\n",
-                a->unmet.items[i].key, a->unmet.items[i].forced, a->unmet.items[i].why);
+        fprintf(out, "# %s%s: %s is not to be had here (%s): the library's own choice is shown\n",
+                a->unmet.items[i].key, a->unmet.items[i].where, a->unmet.items[i].forced,
+                a->unmet.items[i].why);
 }
 
 void collective_answer_head(const collective_answer *a, FILE *out)
@@ -227,6 +247,7 @@ static void print_json_row(json_writer *j, const collective_answer *a, const col
     char name[192];
     json_object(j, NULL);
     json_count(j, "size_bytes", row->size.bytes);
+    json_count(j, "asked_bytes", row->size.asked_bytes);
     json_count(j, "count", row->size.count);
     json_number(j, "time_s", units_s_from_ps(p->time_ps));
     json_number(j, "algbw_Bps", row->algorithm_Bps);

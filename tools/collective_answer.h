@@ -18,6 +18,7 @@ ARRAY_OF(collective_row, collective_row_array);
 
 typedef struct unmet_choice { // a key of the scenario that forces what this collective cannot have here
     const char *key, *forced, *why;
+    const char *where; // it is forced, in brackets behind a blank, or ""
 } unmet_choice;
 ARRAY_OF(unmet_choice, unmet_choice_array);
 
@@ -31,7 +32,8 @@ typedef struct collective_answer {
     const char *operation; // NULL: none
     int root;              // -1: none
     sweep sweep;
-    uint32_t left_out; // sizes too small to share out, or for an element to be sent
+    const sweep_size_array *sizes; // all that are to be played
+    uint32_t left_out;             // sizes too small to share out, or for an element to be sent
     collective_grain grain;
     const char *parts_file; // NULL: parts are equal
     parts_weights parts;

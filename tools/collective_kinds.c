@@ -27,6 +27,10 @@ const collective_word *collective_word_find(const char *text, sim_error *error)
     }
     const sim_place place = sim_place_of_option("--collective", text);
     sim_fail(error, SIM_EXIT_INPUT, &place, "unknown collective \"%s\"", words_show(shown, text));
-    words_hint(error, text, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "collectives");
+    if (strspn(text, "0123456789") == strlen(text)) // the -c of nccl-tests
+        sim_hint(error,
+                 "-c names the collective: -c all_reduce; nothing is checked, for buffers hold no data");
+    else
+        words_hint(error, text, known, ARRAY_COUNT(known), ARRAY_COUNT(known), "collectives");
     return NULL;
 }

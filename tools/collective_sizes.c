@@ -63,7 +63,9 @@ bool sweep_parse_size(const char *option, const char *text, uint64_t *bytes, sim
     if (unit == 0 || end != text + digits)
         return sim_fail(error, SIM_EXIT_INPUT, &place, "\"%s\" is no size in bytes",
                         words_show(shown, text)) ||
-               sim_hint(error, "as in nccl-tests: 8, 1K, 32M, 8G, 1,024-fold each");
+               sim_hint(
+                   error,
+                   "as in nccl-tests: 8, 1K, 32M or 8G; no other letters: K, M and G are 1,024-fold each");
     if (value > (double)most_bytes)
         return sim_fail(error, SIM_EXIT_INPUT, &place, "%s is more than the 1024G that are played", text) ||
                sim_hint(error, "%s 1024G", option);
@@ -140,9 +142,11 @@ bool sweep_has_shares(collective_kind kind)
 static sweep_size cut(uint64_t bytes, const element_type *type, bool shares, uint32_t ranks)
 {
     const uint64_t elements = bytes / type->bytes, aligned = SHARE_BYTES / type->bytes;
-    if (!shares) return (sweep_size){ .bytes = elements * type->bytes, .count = elements };
-    const uint64_t share = elements / ranks / aligned * aligned;
-    return (sweep_size){ .bytes = share * ranks * type->bytes, .count = share };
+    sweep_size size = { .asked_bytes = bytes, .bytes = elements * type->bytes, .count = elements };
+    if (!shares) return size;
+    size.count = elements / ranks / aligned * aligned;
+    size.bytes = size.count * ranks * type->bytes;
+    return size;
 }
 
 bool sweep_list(arena *a, const sweep *s, const element_type *type, collective_kind kind, uint32_t ranks,

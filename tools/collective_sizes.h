@@ -28,6 +28,7 @@ bool sweep_parse_size(const char *option, const char *text, uint64_t *bytes, sim
 bool sweep_read(const sweep_texts *texts, const element_type *type, sweep *out, sim_error *error);
 
 typedef struct sweep_size {
+    uint64_t asked_bytes;
     uint64_t bytes; // that are played: the size column
     uint64_t count; // elements: of a rank's share where the kind has shares, else of the buffer
 } sweep_size;

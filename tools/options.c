@@ -3,7 +3,7 @@
 #include "sim/words.h"
 #include <string.h>
 
-enum { OPTIONS_MAX = 32 }; // of one subcommand; asserted
+enum { OPTIONS_MAX = 48 }; // of one subcommand; asserted
 
 typedef struct parser {
     arena *a;
@@ -69,6 +69,7 @@ static void set(parser *p, const option *o, const char *value)
         else
             memcpy(member(p, o), &value, sizeof(value));
         return;
+    case OPTION_TYPE_FOREIGN:
     case OPTION_TYPE_END: break;
     }
     SIM_ASSERT(false);
@@ -77,6 +78,12 @@ static void set(parser *p, const option *o, const char *value)
 // Sets an option to the value that stands with it (NULL: none does) or in the next argument.
 static void take(parser *p, const option *o, const char *value)
 {
+    if (o->type == OPTION_TYPE_FOREIGN) {
+        if (sim_failed(p->error)) return;
+        sim_fail(p->error, SIM_EXIT_INPUT, NULL, "there is no -%c (--%s) here", o->letter, o->name);
+        sim_hint(p->error, "%s", o->explanation);
+        return;
+    }
     if (o->type == OPTION_TYPE_FLAG && value) {
         sim_fail(p->error, SIM_EXIT_INPUT, NULL, "--%s takes no value", o->name);
         return;
@@ -103,11 +110,11 @@ static void take(parser *p, const option *o, const char *value)
 static void fail_unknown(parser *p, const char *text)
 {
     const char *names[OPTIONS_MAX + 1];
-    const uint32_t count = option_count(p->options);
+    uint32_t count = 0;
     char shown[WORDS_SHOWN_SIZE], name[WORDS_SHOWN_SIZE];
     if (sim_failed(p->error)) return;
-    for (uint32_t i = 0; i < count; i++)
-        names[i] = p->options[i].name;
+    for (const option *o = p->options; o->type != OPTION_TYPE_END; o++)
+        if (o->type != OPTION_TYPE_FOREIGN) names[count++] = o->name;
     names[count] = "help";
     const char *bare = text + strspn(text, "-");
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(bare, "="), bare);
@@ -205,7 +212,7 @@ void options_print(const option *options, FILE *out)
     for (const option *o = options; o->type != OPTION_TYPE_END; o++) {
         if (o->for_tests)
             some_for_tests = true;
-        else
+        else if (o->type != OPTION_TYPE_FOREIGN)
             print_option(o, out);
     }
     print_option(&help, out);

@@ -10,10 +10,11 @@
 
 typedef enum option_type {
     OPTION_TYPE_END,
-    OPTION_TYPE_FLAG, // bool: true when given
-    OPTION_TYPE_TEXT, // const char *
-    OPTION_TYPE_LIST, // text_list: may be given several times
-    OPTION_TYPE_WORD  // int: index into .words
+    OPTION_TYPE_FLAG,   // bool: true when given
+    OPTION_TYPE_TEXT,   // const char *
+    OPTION_TYPE_LIST,   // text_list: may be given several times
+    OPTION_TYPE_WORD,   // int: index into .words
+    OPTION_TYPE_FOREIGN // of a program that people come from: refused with what .explanation says
 } option_type;
 
 typedef struct option {
@@ -44,6 +45,10 @@ typedef struct option {
 #define OPTION_WORD(struct_, field_, letter_, name_, value_, words_, explanation_, ...)                      \
     OPTION_(WORD, int, struct_, field_, letter_, name_, .value_name = (value_), .words = (words_),           \
             .explanation = (explanation_), __VA_ARGS__)
+#define OPTION_FOREIGN(letter_, name_, explanation_)                                                         \
+    {                                                                                                        \
+        .type = OPTION_TYPE_FOREIGN, .name = (name_), .letter = (letter_), .explanation = (explanation_)     \
+    }
 #define OPTION_END                                                                                           \
     {                                                                                                        \
         .type = OPTION_TYPE_END                                                                              \

@@ -280,6 +280,32 @@ static void facts_tell_of_nodes_and_nics(void **state)
 }
 
 // A NIC at half its rate: its ring takes twice as long for its bytes, and all are nearly as slow as that.
+// A DGX A100 has a NIC with one cable for each GPU: queue pairs change something where they choose among paths (two leaves),
+// have a rate of their own, or a GPU has two NICs.
+static void queue_pairs_are_felt_where_they_choose(void **state)
+{
+    static const struct {
+        const char *fabric, *set;
+        uint32_t nodes;
+        bool felt;
+    } rows[] = {
+        { "single-switch, switch: qm8790", NULL, 3, false },
+        { "single-switch, switch: qm8790", NULL, 1, false },
+        { "single-switch, switch: qm8790", "cluster.fabric.queue_pair_rate=10 Gb/s", 3, true },
+        { "single-switch, switch: qm9700", "cluster.node.nics=16", 3, true },
+        { "spine-leaf, switch: qm8790, leaves: 2, spines: 2, uplinks: 8", NULL, 3, false },
+        { "spine-leaf, switch: qm8790, leaves: 2, spines: 2, uplinks: 8, routing: ecmp", NULL, 3, true },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), "cluster: { node: dgx-a100, nodes: 3, fabric: { topology: %s } }\n",
+                 rows[i].fabric);
+        set_up *u = make(*state, text, rows[i].set, rows[i].nodes, 0);
+        assert_int_equal(collective_bench_feels_queue_pairs(u->bench), rows[i].felt);
+        drop(u);
+    }
+}
+
 static void degraded_parts_are_felt(void **state)
 {
     set_up *healthy = make(*state, FLUID, NULL, 3, 2),
@@ -409,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bonded_cables_are_taken_by_queue_pairs, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(plays_know_nothing_of_one_another, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(facts_tell_of_nodes_and_nics, scratch_enter, scratch_leave),
+        cmocka_unit_test_setup_teardown(queue_pairs_are_felt_where_they_choose, scratch_enter, scratch_leave),
         cmocka_unit_test_setup_teardown(degraded_parts_are_felt, scratch_enter, scratch_leave),
         cmocka_unit_test(bus_bandwidth_is_that_of_nccl_tests),
         cmocka_unit_test_setup_teardown(what_cannot_be_played_is_refused, scratch_enter, scratch_leave),

@@ -23,6 +23,7 @@ static const struct nearest_case nearest_cases[] = {
     { "a word that goes on where the text ends", "over", "oversubscription" },
     { "the same in capitals", "OVER", "oversubscription" },
     { "a word that has the text inside", "scrip", "oversubscription" },
+    { "inside, the same in capitals", "SCRIP", "oversubscription" },
     { "two letters stand in too many words", "ov", NULL },
     { "the empty text is near nothing", "", NULL },
     { "a text without end is near nothing",
@@ -90,6 +91,20 @@ static void hints_name_one_or_all(void **state)
     assert_string_equal(error.hint, "keys of plan: nodes, node, fabric and 3 more");
 }
 
+static void several_that_hold_a_text_are_listed(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = { "a100-4x", "dgx-2", "dgx-a100", "dgx-h100", "vtrain-a100" };
+    sim_error error = { 0 };
+    sim_fail(&error, SIM_EXIT_INPUT, NULL, "unknown");
+    assert_false(words_hint_holders(&error, "A100", nodes, ARRAY_COUNT(nodes), 2, "nodes"));
+    assert_string_equal(error.hint, "nodes with \"A100\": a100-4x, dgx-a100 and 1 more");
+    assert_false(words_hint_holders(&error, "H100", nodes, ARRAY_COUNT(nodes), 2, "nodes"));
+    assert_string_equal(error.hint, "did you mean \"dgx-h100\"?");
+    assert_false(words_hint_holders(&error, "dg", nodes, ARRAY_COUNT(nodes), 2, "nodes"));
+    assert_string_equal(error.hint, "nodes: a100-4x, dgx-2 and 3 more");
+}
+
 static void long_numbers_are_grouped(void **state)
 {
     (void)state;
@@ -134,10 +149,13 @@ static void characters_are_counted_and_made_printable(void **state)
 
 int main(void)
 {
-    enum { NEAREST = ARRAY_COUNT(nearest_cases), CHARACTERS = ARRAY_COUNT(character_cases), PLAIN = 4 };
+    enum { NEAREST = ARRAY_COUNT(nearest_cases), CHARACTERS = ARRAY_COUNT(character_cases), PLAIN = 6 };
     struct CMUnitTest tests[PLAIN + NEAREST + CHARACTERS] = {
-        cmocka_unit_test(what_was_begun_is_meant),  cmocka_unit_test(foreign_text_is_cut),
-        cmocka_unit_test(lists_are_bounded),        cmocka_unit_test(hints_name_one_or_all),
+        cmocka_unit_test(what_was_begun_is_meant),
+        cmocka_unit_test(foreign_text_is_cut),
+        cmocka_unit_test(lists_are_bounded),
+        cmocka_unit_test(hints_name_one_or_all),
+        cmocka_unit_test(several_that_hold_a_text_are_listed),
         cmocka_unit_test(long_numbers_are_grouped),
     };
     struct CMUnitTest *next = tests + PLAIN;

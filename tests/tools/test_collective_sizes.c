@@ -58,10 +58,12 @@ static void what_is_not_said_is_32_mebibytes(void **state)
 static void shares_are_cut_as_in_nccl_tests(void **state)
 {
     (void)state;
-    static const sweep_size gathered[] = { { 33553920, 52428 }, { 67107840, 104856 }, { 134216960, 209714 } };
-    static const sweep_size reduced[] = { { 33554432, 4194304 },
-                                          { 67108864, 8388608 },
-                                          { 134217728, 16777216 } };
+    static const sweep_size gathered[] = { { 33554432, 33553920, 52428 },
+                                           { 67108864, 67107840, 104856 },
+                                           { 134217728, 134216960, 209714 } };
+    static const sweep_size reduced[] = { { 33554432, 33554432, 4194304 },
+                                          { 67108864, 67108864, 8388608 },
+                                          { 134217728, 134217728, 16777216 } };
     const sweep s = { .begin = 33554432, .end = 134217728, .factor = 2 };
     arena *a = arena_create("test");
     for (int kind = 0; kind < COLLECTIVE_KINDS; kind++) {
@@ -73,6 +75,7 @@ static void shares_are_cut_as_in_nccl_tests(void **state)
         assert_int_equal(sizes.count, 3);
         assert_int_equal(left_out, 0);
         for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(sizes.items[i].asked_bytes, want[i].asked_bytes);
             assert_int_equal(sizes.items[i].bytes, want[i].bytes);
             assert_int_equal(sizes.items[i].count, want[i].count);
         }

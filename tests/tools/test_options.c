@@ -17,6 +17,7 @@ static const option options[] = {
     OPTION_FLAG(settings, quiet, 0, "quiet", "say nothing"),
     OPTION_TEXT(settings, output, 'o', "output", "FILE", "where to"),
     OPTION_LIST(settings, sets, 0, "set", "KEY=VALUE", "override a key"),
+    OPTION_FOREIGN('n', "iters", "once is enough"),
     OPTION_WORD(settings, queue, 0, "queue", NULL, queues, "which one", .for_tests = true),
     OPTION_END,
 };
@@ -53,6 +54,12 @@ static const struct parse_case cases[] = {
 
     { "an unknown option", .arguments = { "--ouptut", "x" }, .words = { "x" },
       .error = "windtunnel: error: unknown option --ouptut\n  hint: did you mean --output?\n" },
+    { "one of another program", .arguments = { "-n", "20" }, .words = { "20" },
+      .error = "windtunnel: error: there is no -n (--iters) here\n  hint: once is enough\n" },
+    { "the same by its name", .arguments = { "--iters=20" },
+      .error = "windtunnel: error: there is no -n (--iters) here\n  hint: once is enough\n" },
+    { "no hint at one of another program", .arguments = { "--iter" },
+      .error = "windtunnel: error: unknown option --iter\n  hint: --help lists the options\n" },
     { "an unknown option with a value", .arguments = { "--sett=a=1" },
       .error = "windtunnel: error: unknown option --sett=a=1\n  hint: did you mean --set?\n" },
     { "help is an option too", .arguments = { "--hepl" },
