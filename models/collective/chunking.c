@@ -1,29 +1,106 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+// Channels over nodes are a rule of the NICs, their rate and the generation of the GPUs (NVIDIA/nccl 2.21 to 2.30,
+// src/graph/search.cc, ncclTopoCompute and ncclTopoDupChannels; src/graph/connect.cc, ncclTopoPostset):
+//     1. The search finds a ring for each NIC, at the first of its rates that the NIC's line has: m x r. Inside a node a GPU's
+//        links carry m r (g - 1)/g, for one hop in g leaves the node; where that is more than they have, what the search finds
+//        inside a node stands for it.
+//     2. Rings of 25 GB/s and more are doubled, each at half the rate; from Hopper on only up to four rings, or from 50 GB/s.
+//     3. All are doubled, and from Hopper on doubled again where a ring is above 45 GB/s and they are fewer than 16.
+//     r [GB/s]   g: GPUs of the group in a node
+// Published logs and runs: 16 with 8 NICs of 400 Gb/s (H100: collectives.csv, nvtests309; B200: together-md1); 16 with 4 (H100:
+// nccl1411); 8 with 2 (H20: NVIDIA/nccl issue 1189, which shows the second step); 4 with 1 (xxrjun); 2 with one NIC of 200 Gb/s
+// on A100 (issue 687), 16 with eight (issue 320); 8 with 4 of 200 Gb/s on GH200 (boeschf/nccl-benchmark-on-alps-2025, the
+// library's own log). To 2.19 step 2 doubled Hopper's rings as well, so that 8 NICs had 32 channels (issue 1222). For its
+// choice the library counts the rings of step 2; those of step 1 are taken here, which is what runs with one and two NICs show
+// (xxrjun), though not those with four (nccl1411).
 #include "models/collective/chunking.h"
 #include "sim/check.h"
 #include <math.h>
 
-enum { KIB = 1024, HEADS_MAX = 8, FAR_NODES = 4, CHANNELS_PER_NIC = 4 };
+enum { KIB = 1024, HEADS_MAX = 8, FAR_NODES = 4, MANY_RINGS = 4, MANY_CHANNELS = 16 };
+
+#define DOUBLED_FROM_Bps 25e9
+#define DOUBLED_IF_MANY_FROM_Bps 50e9 // Hopper and later
+#define DOUBLED_AGAIN_ABOVE_Bps 45e9  // Hopper and later
 
 // ---- channels
 
-// Over nodes a ring leaves by one NIC, and the search's rings are doubled twice where one alone has a NIC to itself: four
-// channels per NIC, up to what the class of link has; with one NIC the search stops at two over two nodes.
-// collectives.csv: 16 on 8 and 4 H100 with as many NICs, 8 on 2, 4 (2 over two nodes) on 1; 16 on 8 A100 with 4 NICs.
-static uint32_t network_channels(const collective_layout *layout)
+static double link_found_Bps(const collective_layout *layout)
 {
-    const uint32_t most = layout->link->network_channels;
-    const uint32_t nics = layout->nics_per_node;
-    if (nics == 1 && layout->nodes == 2) return most < 2 ? most : 2;
-    return nics * CHANNELS_PER_NIC < most ? nics * CHANNELS_PER_NIC : most;
+    return layout->link->search.channels * layout->link->search.rate_Bps;
 }
 
-uint32_t chunking_all_channels(const collective_layout *layout, collective_algorithm algorithm)
+// Whether the links of a node carry so many channels of so much.
+static bool links_carry(const collective_layout *layout, double channels, double rate_Bps)
+{
+    const double g = layout->ranks_per_node;
+    return channels * rate_Bps * (g - 1) / g <= link_found_Bps(layout);
+}
+
+// Index of the first of the search's rates that the NIC's line has; the last if it has none.
+static uint32_t nic_rate_index(const bind_numbers *rates, double line_Bps)
+{
+    uint32_t i = 0;
+    while (i + 1 < rates->count && rates->items[i] > line_Bps)
+        i++;
+    return i;
+}
+
+// Trees may run faster inside a node: the search raises their rate until it is twice the NIC's or the links have no more.
+static double tree_rate_Bps(const bind_numbers *rates, const collective_layout *layout,
+                            const network_search *rings)
+{
+    double rate_Bps = rings->rate_Bps;
+    if (layout->ranks_per_node == 1) return rate_Bps;
+    for (uint32_t i = rates->count; i > 0; i--) {
+        const double next_Bps = rates->items[i - 1];
+        if (next_Bps <= rate_Bps) continue;
+        if (rate_Bps >= 2 * rings->rate_Bps || !links_carry(layout, rings->channels, next_Bps)) break;
+        rate_Bps = next_Bps;
+    }
+    return rate_Bps;
+}
+
+network_search chunking_network_search(const collective_library *library, const collective_layout *layout)
+{
+    const bind_numbers *rates = &library->tuning.search_rates;
+    const double line_Bps = (double)layout->nic_mBps * 1e-3 * 50 / 48; // payload is 24 in 25 of the line rate
+    const double limit_Bps = layout->nic ? layout->nic->search_limit_Bps
+                                         : 0; // of a send inside a node: not known
+    network_search found = { .channels = layout->nics_per_node, .rate_Bps = line_Bps };
+    if (rates->count > 0) found.rate_Bps = rates->items[nic_rate_index(rates, line_Bps)];
+    if (limit_Bps > 0) found.rate_Bps = fmin(found.rate_Bps, limit_Bps);
+    if (!links_carry(layout, found.channels, found.rate_Bps)) {
+        found.channels = layout->link->search.channels;
+        found.rate_Bps = layout->link->search.rate_Bps;
+    }
+    found.tree_rate_Bps = tree_rate_Bps(rates, layout, &found);
+    return found;
+}
+
+static uint32_t network_channels(const collective_library *library, const collective_layout *layout)
+{
+    if (layout->link->network_channels > 0) return layout->link->network_channels;
+    network_search rings = chunking_network_search(library, layout);
+    const bool hopper = layout->link->generation >= GENERATION_HOPPER;
+    const bool many = hopper && rings.channels > MANY_RINGS;
+    if (rings.rate_Bps >= (many ? DOUBLED_IF_MANY_FROM_Bps : DOUBLED_FROM_Bps)) {
+        rings.channels *= 2;
+        rings.rate_Bps /= 2;
+    }
+    rings.channels *= 2;
+    if (hopper && rings.rate_Bps > DOUBLED_AGAIN_ABOVE_Bps && rings.channels < MANY_CHANNELS)
+        rings.channels *= 2;
+    return rings.channels;
+}
+
+uint32_t chunking_all_channels(const collective_library *library, const collective_layout *layout,
+                               collective_algorithm algorithm)
 {
     if (layout->channels > 0) return layout->channels;
     if (algorithm == ALGORITHM_NVLS) return layout->link->nvls.channels;
     if (algorithm == ALGORITHM_NVLS_TREE) return layout->link->nvls_tree.channels;
-    return layout->nodes == 1 ? layout->link->channels : network_channels(layout);
+    return layout->nodes == 1 ? layout->link->channels : network_channels(library, layout);
 }
 
 // NCCL takes channels away until each thread of the others has its threshold of bytes (nccl-constants.csv,
@@ -31,7 +108,7 @@ uint32_t chunking_all_channels(const collective_layout *layout, collective_algor
 uint32_t chunking_channels(const collective_library *library, const collective_layout *layout,
                            collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes)
 {
-    const uint32_t all = chunking_all_channels(layout, algorithm);
+    const uint32_t all = chunking_all_channels(library, layout, algorithm);
     if (algorithm == ALGORITHM_NVLS || algorithm == ALGORITHM_NVLS_TREE) return all;
     const protocol_cut *cut = &library->kernels.cuts[protocol];
     uint64_t least_bytes = cut->threads * cut->thread_bytes;
@@ -111,7 +188,7 @@ static uint32_t send_nodes(const collective_layout *layout)
 
 // As many as the rings of the communicator have, to a power of two. All ranks of its nodes are taken to have as many NICs as
 // the pair.
-static uint32_t send_channels(const collective_layout *layout)
+static uint32_t send_channels(const collective_library *library, const collective_layout *layout)
 {
     collective_layout whole = *layout;
     if (layout->send_channels > 0) return layout->send_channels;
@@ -120,7 +197,7 @@ static uint32_t send_channels(const collective_layout *layout)
         whole.nodes = layout->send_nodes;
         whole.nics_per_node = nics * ((layout->ranks + whole.nodes - 1) / whole.nodes);
     }
-    return power_of_two(chunking_all_channels(&whole, ALGORITHM_RING));
+    return power_of_two(chunking_all_channels(library, &whole, ALGORITHM_RING));
 }
 
 // Channels to one peer that there may be. In one domain as many as the class of link has. Through a NIC as many as its rate
@@ -159,7 +236,7 @@ peer_cut chunking_peers(const collective_library *library, const collective_layo
     const library_kernels *kernels = &library->kernels;
     const double largest = (double)(send_nodes(layout) == 1 ? kernels->most_part_bytes
                                                             : kernels->most_network_part_bytes);
-    peer_cut cut = { .all_channels = send_channels(layout) };
+    peer_cut cut = { .all_channels = send_channels(library, layout) };
     const uint32_t most = most_peer_channels(library, layout, cut.all_channels);
     uint32_t least = most;
     while ((uint64_t)least * layout->ranks > cut.all_channels && least > 1)

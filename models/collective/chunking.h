@@ -6,8 +6,17 @@
 #include "models/collective/layout.h"
 #include "models/collective/library.h"
 
+// What the library's search of the topology finds for rings over nodes, before it doubles them: channels, each at rate_Bps
+// through a NIC. A channel of trees over two nodes may be faster inside a node.
+typedef struct network_search {
+    uint32_t channels;
+    double rate_Bps, tree_rate_Bps;
+} network_search;
+network_search chunking_network_search(const collective_library *library, const collective_layout *layout);
+
 // Channels of an algorithm that there are, and how many of them a size uses.
-uint32_t chunking_all_channels(const collective_layout *layout, collective_algorithm algorithm);
+uint32_t chunking_all_channels(const collective_library *library, const collective_layout *layout,
+                               collective_algorithm algorithm);
 uint32_t chunking_channels(const collective_library *library, const collective_layout *layout,
                            collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes);
 

@@ -33,7 +33,7 @@ collective_pace pace_collnet(const pace_request *q, collective_algorithm algorit
                          : l->nodes <= FAR_NODES ? sharp->direct_ratio
                                                  : sharp->far_direct_ratio;
     collective_pace pace = pace_make(latency_s, (double)q->bytes / (pace_nics_Bps(l) * ratio));
-    pace.channels = chunking_all_channels(l, algorithm);
+    pace.channels = chunking_all_channels(q->library, l, algorithm);
     pace.slices = 1;
     pace.slots = q->library->kernels.slots;
     pace.loops = 1;

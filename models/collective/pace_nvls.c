@@ -14,7 +14,7 @@ collective_pace pace_nvls(const pace_request *q)
 {
     const collective_layout *l = q->layout;
     const nvls_costs *nvls = &l->link->nvls;
-    const uint32_t heads = chunking_heads(l), channels = chunking_all_channels(l, ALGORITHM_NVLS);
+    const uint32_t heads = chunking_heads(l), channels = chunking_all_channels(q->library, l, ALGORITHM_NVLS);
     const double share = (double)q->bytes / channels;
     const uint64_t chunk = chunking_nvls_chunk_bytes(share, heads, nvls->chunk_bytes);
     const double loop_bytes = fmin(share, (double)(heads * chunk)), loops = share / loop_bytes;

@@ -18,7 +18,8 @@ collective_pace pace_nvls_tree(const pace_request *q)
 {
     const collective_layout *l = q->layout;
     const nvls_costs *nvls = &l->link->nvls_tree;
-    const uint32_t heads = chunking_heads(l), channels = chunking_all_channels(l, ALGORITHM_NVLS_TREE);
+    const uint32_t heads = chunking_heads(l),
+                   channels = chunking_all_channels(q->library, l, ALGORITHM_NVLS_TREE);
     const double share = (double)q->bytes / channels;
     const uint64_t most = l->nodes < FAR_NODES ? nvls->chunk_bytes : nvls->far_chunk_bytes;
     const uint64_t chunk = chunking_nvls_tree_chunk_bytes(share, heads, most);

@@ -23,7 +23,7 @@ static tree_terms terms_of(const pace_request *q)
 {
     const collective_layout *l = q->layout;
     tree_terms t = { .channels = chunking_channels(q->library, l, ALGORITHM_TREE, q->protocol, q->bytes),
-                     .all_channels = chunking_all_channels(l, ALGORITHM_TREE),
+                     .all_channels = chunking_all_channels(q->library, l, ALGORITHM_TREE),
                      .wire_ratio = q->library->kernels.cuts[q->protocol].wire_ratio,
                      .rate_Bps = l->link->protocols[q->protocol].rate_Bps };
     const double share = (double)q->bytes / t.channels;

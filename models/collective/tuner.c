@@ -2,9 +2,8 @@
 // T = latency + S / rate [s], per algorithm and protocol; NVIDIA/nccl src/graph/tuning.cc (ncclTopoTuneModel and
 // ncclTopoGetAlgoTime) as of 2.30, numbers in catalogue/collectives. rates: what the search found (channels x rate of one),
 // times the library's factors, under its caps; then algorithm rate per bus rate: n / steps for rings and NVLS, 1/2 for
-// trees and SHARP. What the search finds is read off runs (link_costs: search); over nodes a channel for each NIC, at the
-// first of the search's rates that the NIC's line has. Rings never get the higher rate inside nodes; trees do, to two
-// nodes.
+// trees and SHARP. What the search finds inside a node is read off runs (link_costs: search), over nodes a rule (chunking.c).
+// Rings never get the higher rate inside nodes; trees do, to two nodes.
 #include "models/collective/tuner.h"
 #include "models/collective/chunking.h"
 #include "sim/check.h"
@@ -19,7 +18,8 @@ typedef struct ask {
     collective_kind kind;
     collective_protocol protocol;
     uint64_t bytes;
-    double steps; // of a ring
+    double steps;           // of a ring
+    network_search network; // over nodes
 } ask;
 
 // ---- what the search found
@@ -34,35 +34,19 @@ static uint32_t class_of(uint32_t nodes)
     return nodes < NODE_CLASSES ? nodes - 1 : NODE_CLASSES - 1;
 }
 
-static double nic_rate_Bps(const ask *a)
-{
-    const collective_layout *l = a->layout;
-    const bind_numbers *rates = &a->library->tuning.search_rates;
-    const double line_Bps = (double)l->nic_mBps * 1e-3 * 50 / 48; // payload is 24 in 25 of the line rate
-    double found_Bps = line_Bps;
-    for (uint32_t i = 0; i < rates->count; i++) {
-        found_Bps = rates->items[i];
-        if (found_Bps <= line_Bps) break;
-    }
-    const double limit_Bps = l->nic->search_limit_Bps;
-    return limit_Bps > 0 && limit_Bps < found_Bps ? limit_Bps : found_Bps;
-}
-
 static double search_channels(const ask *a)
 {
-    const collective_layout *l = a->layout;
-    return l->nodes == 1 ? l->link->search.channels : l->nics_per_node;
+    return a->layout->nodes == 1 ? a->layout->link->search.channels : a->network.channels;
 }
 
 static double ring_channel_Bps(const ask *a)
 {
-    return a->layout->nodes == 1 ? a->layout->link->search.rate_Bps : nic_rate_Bps(a);
+    return a->layout->nodes == 1 ? a->layout->link->search.rate_Bps : a->network.rate_Bps;
 }
 
 static double tree_channel_Bps(const ask *a)
 {
-    const double raised_Bps = a->layout->link->search.two_node_tree_rate_Bps;
-    return a->layout->nodes == 2 && raised_Bps > 0 ? raised_Bps : ring_channel_Bps(a);
+    return a->layout->nodes == 2 ? a->network.tree_rate_Bps : ring_channel_Bps(a);
 }
 
 static double ll_cap_Bps(const ask *a)
@@ -103,7 +87,8 @@ static double ring_s(const ask *a)
     if (a->protocol == PROTOCOL_LL) rate_Bps = fmin(ll_cap_Bps(a), rate_Bps * t->ring_ll_ratio);
     if (a->protocol == PROTOCOL_LL128)
         rate_Bps = fmin(rate_Bps * t->ring_ll128_ratio, search_channels(a) * caps_of(a)->ring_ll128_Bps);
-    const double per_rank = (double)a->bytes / chunking_all_channels(l, ALGORITHM_RING) / l->ranks;
+    const double per_rank = (double)a->bytes / chunking_all_channels(a->library, l, ALGORITHM_RING) /
+                            l->ranks;
     if (a->protocol == PROTOCOL_SIMPLE && l->nodes > 1 && a->kind == COLLECTIVE_ALL_REDUCE &&
         per_rank >= (double)t->plateau_bytes)
         latency_s *= caps_of(a)->plateau_ratio;
@@ -165,7 +150,8 @@ static double nvls_tree_s(const ask *a)
 {
     const collective_layout *l = a->layout;
     const nvls_tree_terms *terms = &a->library->tuning.nvls_tree;
-    const double network_Bps = l->link->search.nvls_network_rate_Bps * (l->nodes == 2 ? 2 : 1);
+    const double network_Bps = fmin(l->link->search.nvls_network_rate_Bps, a->network.rate_Bps) *
+                               (l->nodes == 2 ? 2 : 1);
     double rate_Bps = fmin(fmin(nvls_head_Bps(a), network_Bps),
                            caps_of(a)->nvls_tree.items[class_of(l->nodes)]) *
                       NVLS_GRAPH_HEADS;
@@ -296,8 +282,13 @@ double tuner_predicted_s(const collective_library *library, const collective_lay
 {
     if (!tuner_has(library, layout, kind, algorithm)) return INFINITY;
     if (is_simple_only(algorithm) && protocol != PROTOCOL_SIMPLE) return INFINITY;
-    const ask a = { library,  layout, kind == COLLECTIVE_BARRIER ? COLLECTIVE_ALL_REDUCE : kind,
-                    protocol, bytes,  steps_of(kind, layout->ranks) };
+    ask a = { .library = library,
+              .layout = layout,
+              .kind = kind == COLLECTIVE_BARRIER ? COLLECTIVE_ALL_REDUCE : kind,
+              .protocol = protocol,
+              .bytes = bytes,
+              .steps = steps_of(kind, layout->ranks) };
+    if (layout->nodes > 1) a.network = chunking_network_search(library, layout);
     switch (algorithm) {
     case ALGORITHM_RING: return ring_s(&a);
     case ALGORITHM_TREE: return tree_s(&a);

@@ -53,11 +53,9 @@ typedef struct peer_costs {       // send and receive, all-to-all
     double all_to_all_ratio;      // share of the link's payload rate when all send to all
 } peer_costs;
 
-typedef struct search_costs { // what the library's search of the topology finds; for choosing only
-    uint32_t channels;        // of rings inside a node
-    double rate_Bps;          // of each of them
-    // Of a channel of trees over two nodes, where that search finds more than the NIC gives; 0: what the NIC gives.
-    double two_node_tree_rate_Bps;
+typedef struct search_costs {     // what the library's search of the topology finds; for choosing only
+    uint32_t channels;            // of rings inside a node
+    double rate_Bps;              // of each of them
     double nvls_rate_Bps;         // of a head inside a node; 0: no NVLS
     double nvls_network_rate_Bps; // of a head over nodes
     uint32_t tree_channels;       // whose caps bound a tree's real rate as well
@@ -71,7 +69,7 @@ typedef struct scale_up_costs {
     kernel_costs protocols[COSTS_PROTOCOLS];
     sim_time entry_ps;         // launch and start of a collective inside a node
     uint32_t channels;         // inside a node
-    uint32_t network_channels; // over nodes, the most
+    uint32_t network_channels; // over nodes; 0: by the rule of collective/chunking.c
     nvls_costs nvls;           // one domain
     sim_time nvls_entry_ps;    // of an operation in one domain, launch included
     nvls_costs nvls_tree;      // several domains, joined by trees

@@ -23,8 +23,8 @@ static int close_library(void **state)
     return 0;
 }
 
-// Of rings: 24 on a node of H100, GH200 and A100, 32 of B200; over nodes four per NIC up to 16 (B200: 32), one NIC over two
-// nodes 2.
+// Of rings: 24 on a node of H100, GH200 and A100, 32 of B200; over nodes of H100 by the rule, of the others what their costs
+// say.
 static void channels_of_each_system(void **state)
 {
     (void)state;
@@ -37,18 +37,87 @@ static void channels_of_each_system(void **state)
                  { H100_LONE_10, 4, 16, 16 } };
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         collective_layout layout = layouts_of(scratch, rows[i].system);
-        assert_int_equal(chunking_all_channels(&layout, ALGORITHM_RING), rows[i].want);
-        assert_int_equal(chunking_all_channels(&layout, ALGORITHM_TREE), rows[i].want);
-        assert_int_equal(chunking_all_channels(&layout, ALGORITHM_NVLS), rows[i].nvls);
-        assert_int_equal(chunking_all_channels(&layout, ALGORITHM_NVLS_TREE), rows[i].nvls_tree);
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_RING), rows[i].want);
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_TREE), rows[i].want);
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_NVLS), rows[i].nvls);
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_NVLS_TREE), rows[i].nvls_tree);
         layout.channels = 7; // NCCL_MIN_CTAS
-        assert_int_equal(chunking_all_channels(&layout, ALGORITHM_RING), 7);
-        assert_int_equal(chunking_all_channels(&layout, ALGORITHM_NVLS), 7);
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_RING), 7);
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_NVLS), 7);
     }
-    collective_layout lone = layouts_make(scratch, "nvlink4", 376, 2, 1, "infiniband-ndr", 48.6, 1);
-    assert_int_equal(chunking_all_channels(&lone, ALGORITHM_RING), 2);
-    lone = layouts_make(scratch, "nvlink4", 376, 4, 2, "infiniband-ndr", 48.6, 2);
-    assert_int_equal(chunking_all_channels(&lone, ALGORITHM_RING), 8);
+}
+
+// By hand from NCCL's rule (chunking.c). Doubled rings: from 25 GB/s on, of Hopper and later only up to four or from 50 GB/s.
+//     H100, 400 Gb/s (48)   8: 8 x 2    4: 4 x 2 x 2    2: 2 x 2 x 2    1: 1 x 2 x 2, at 24: no further
+//     H100, 200 Gb/s (24)   8: 8 x 2    4: 4 x 2        800 Gb/s (96)  1: 1 x 2 at 48, x 2, x 2 again
+//     B200, 400 Gb/s        8: 8 x 2    800 Gb/s (96)   8: 8 x 2 x 2
+//     A100, 200 Gb/s (24)   8: 8 x 2    4: 4 x 2        1: 1 x 2        400 Gb/s (48)  4: 4 x 2 x 2
+//     A100, 100 Gb/s (12)  16: 16 x 2   V100            4: 4 x 2        1: 1 x 2
+//     72 GPUs of a rack, 800 Gb/s: 72 x 96 x 71/72 > 720, so 16 of 45 x 2
+//     PCIe, 200 Gb/s: 1 x 24 x 7/8 is within 2 x 12, so 1 x 2; 4 x 24 x 7/8 is not, so 2 x 2
+static void channels_over_nodes_follow_the_nics(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *link, *nic;
+        double nic_GBps; // payload
+        uint32_t nodes, ranks_per_node, nics, want;
+    } rows[] = { { "nvlink4", "infiniband-ndr", 48.6, 2, 8, 8, 16 },
+                 { "nvlink4", "infiniband-ndr", 48.6, 2, 4, 4, 16 },
+                 { "nvlink4", "infiniband-ndr", 48.6, 4, 2, 2, 8 },
+                 { "nvlink4", "infiniband-ndr", 48.6, 2, 1, 1, 4 },
+                 { "nvlink4", "infiniband-ndr", 48.6, 10, 1, 1, 4 },
+                 { "nvlink4", "infiniband-ndr", 24.1, 4, 8, 8, 16 },
+                 { "nvlink4", "infiniband-ndr", 24.1, 4, 8, 4, 8 },
+                 { "nvlink4", "infiniband-ndr", 97.1, 3, 1, 1, 8 },
+                 { "nvlink5", "infiniband-ndr", 48.6, 2, 8, 8, 16 },
+                 { "nvlink5", "infiniband-ndr", 97.1, 2, 8, 8, 32 },
+                 { "nvlink3", "infiniband-hdr", 24.1, 2, 8, 8, 16 },
+                 { "nvlink3", "infiniband-hdr", 24.1, 32, 8, 4, 8 },
+                 { "nvlink3", "infiniband-hdr", 24.1, 2, 4, 1, 2 },
+                 { "nvlink3", "infiniband-hdr", 48.6, 2, 8, 4, 16 },
+                 { "nvlink3", "roce", 12.2, 2, 8, 16, 32 },
+                 { "nvlink2", "infiniband-hdr", 12.2, 2, 8, 4, 8 },
+                 { "nvlink2", "infiniband-hdr", 12.2, 2, 8, 1, 2 },
+                 { "nvl72", "roce", 97.1, 2, 72, 72, 32 },
+                 { "pcie", "infiniband-hdr", 24.1, 2, 8, 1, 2 },
+                 { "pcie", "infiniband-hdr", 24.1, 2, 8, 4, 4 } };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        const collective_layout made = layouts_make(scratch, rows[i].link, 300, rows[i].nodes,
+                                                    rows[i].ranks_per_node, rows[i].nic, rows[i].nic_GBps,
+                                                    rows[i].nics);
+        scale_up_costs link = *made.link;
+        link.network_channels = 0; // by the rule
+        collective_layout layout = made;
+        layout.link = &link;
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_RING), rows[i].want);
+        link.network_channels = 21;
+        assert_int_equal(chunking_all_channels(library, &layout, ALGORITHM_RING), 21);
+    }
+}
+
+// Two nodes: 8 A100 with 8 NICs of 200 Gb/s: 24, raised to 30, for 8 x 30 x 7/8 = 210 is within 240 and 48 is not. With four
+// 48, twice the NIC's. 8 H100 with 400 Gb/s: 48 already, and 80 is too much. 4 GH200 at Slingshot's limit of 18: 40, for
+// 30 is not yet twice. A GPU alone in its node has no links to raise.
+static void trees_run_faster_inside_a_node(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *link, *nic;
+        double nic_GBps, want_GBps;
+        uint32_t ranks_per_node, nics;
+    } rows[] = { { "nvlink3", "infiniband-hdr", 24.1, 30, 8, 8 },
+                 { "nvlink3", "infiniband-hdr", 24.1, 48, 8, 4 },
+                 { "nvlink4", "infiniband-ndr", 48.6, 48, 8, 8 },
+                 { "nvlink4-mesh", "slingshot", 23.2, 40, 4, 4 },
+                 { "nvlink4", "infiniband-ndr", 48.6, 48, 1, 1 } };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        const collective_layout layout = layouts_make(scratch, rows[i].link, 300, 2, rows[i].ranks_per_node,
+                                                      rows[i].nic, rows[i].nic_GBps, rows[i].nics);
+        const network_search found = chunking_network_search(library, &layout);
+        assert_int_equal(found.channels, rows[i].nics);
+        assert_near(found.tree_rate_Bps, rows[i].want_GBps * 1e9, 1e-12);
+    }
 }
 
 // 8 H100, 24 channels. Simple takes 32 KiB for each, LL128 5 KiB, LL 4 KiB, in rings 32 KiB: all of them at 768, 120, 96
@@ -167,13 +236,13 @@ static void channels_to_a_peer(void **state)
 }
 
 // A pair of a communicator over nodes is cut as that: 8 H100 on each of two nodes have 16 channels of rings, the pair alone
-// would have two. Four to a peer from 64 KiB x 4 on, also inside a node, where a communicator of one node of 16 would have 2.
+// would have four. Four to a peer from 64 KiB x 4 on, also inside a node, where a communicator of one node of 16 would have 2.
 static void pairs_are_cut_for_their_communicator(void **state)
 {
     (void)state;
     collective_layout pair = layouts_make(scratch, "nvlink4", 376, 2, 1, "infiniband-ndr", 48.6, 1);
     pair.ranks = 16;
-    assert_int_equal(chunking_peers(library, &pair, 1 << 30).all_channels, 2);
+    assert_int_equal(chunking_peers(library, &pair, 1 << 30).all_channels, 4);
     pair.send_nodes = 2;
     assert_int_equal(chunking_peers(library, &pair, 1 << 30).all_channels, 16);
     assert_int_equal(chunking_peers(library, &pair, 1 << 30).channels, 4);
@@ -191,6 +260,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_of_each_system),
+        cmocka_unit_test(channels_over_nodes_follow_the_nics),
+        cmocka_unit_test(trees_run_faster_inside_a_node),
         cmocka_unit_test(small_sizes_use_few_channels),
         cmocka_unit_test(slices_are_halves_of_32_KiB_at_least),
         cmocka_unit_test(nvls_staircase),

@@ -92,7 +92,7 @@ static const char link_text[] =
     "  peers: { chunk: 511 KiB, network_chunk: 127 KiB, chunk_cost: 1.7 us, entry: 8.9 us, peer: 307 ns, "
     "channels: 31,\n"
     "           all_to_all_ratio: 0.93 }\n"
-    "  search: { channels: 5, rate: 31 GB/s, two_node_tree_rate: 43 GB/s, nvls_rate: 47 GB/s, "
+    "  search: { channels: 5, rate: 31 GB/s, nvls_rate: 47 GB/s, "
     "nvls_network_rate: 41 GB/s,\n"
     "            tree_channels: 7 }\n";
 
@@ -137,7 +137,6 @@ static void keys_of_links_fill_their_fields(void **state)
     assert_near(c->peers.all_to_all_ratio, 0.93, 1e-12);
     assert_int_equal(c->search.channels, 5);
     assert_near(c->search.rate_Bps, 31e9, 1e-12);
-    assert_near(c->search.two_node_tree_rate_Bps, 43e9, 1e-12);
     assert_near(c->search.nvls_rate_Bps, 47e9, 1e-12);
     assert_near(c->search.nvls_network_rate_Bps, 41e9, 1e-12);
     assert_int_equal(c->search.tree_channels, 7);
