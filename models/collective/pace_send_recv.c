@@ -6,6 +6,9 @@
 // In a node c is hidden (c + chunk/R is what one CTA needs, but two chunks overlap: 355 GB/s measured with 32 channels). k
 // is the whole curve (chunking.c): 80, 82, 162, 300, 355 GB/s at 32 to 512 MiB on 8 H100. Over nodes one rank of a node
 // crosses and has its NIC to itself, as in nccl-tests' sendrecv.
+// The NIC's own cost of a message (nic_costs.message) is within c: a channel copies, posts and is served chunk by chunk.
+// Beside c it would be counted twice, and the NIC is not slower for chunks than for streams: with one queue pair 128 KiB at
+// a time go at the line rate and 16 KiB at 97 % of it (NVIDIA/nccl issue 2409), and an all-to-all over ten nodes fills it.
 // Source: fit to collectives.csv: 8 H100 and B200 nodes over 2 to 64, 4 to 8 % in all bands.
 #include "models/collective/pace_internal.h"
 #include <math.h>

@@ -109,7 +109,7 @@ typedef struct nic_costs {
     const char *name;  // NULL: not given
     sim_time entry_ps; // launch and start of a collective over nodes
     network_hop_costs hops[COSTS_PROTOCOLS];
-    sim_time message_ps;     // of the NIC, per message, beside its bytes
+    sim_time message_ps;     // of the NIC, per message of rings and NVLS trees, beside its bytes
     sim_time post_ps;        // of the host thread, for each message it posts or awaits
     sim_time line_ps;        // of the host thread, for each line of 16 bytes in a message of LL
     bool ll128;              // stores of 128 bytes arrive whole, so that LL128 may be chosen

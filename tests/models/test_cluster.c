@@ -228,7 +228,7 @@ static const struct refusal refusals[] = {
       "  hint: did you mean \"dgx-a100\"? nodes: a100-40gb-8x-16x100g, a100-40gb-8x-4x200g, "
       "a100-4x, a100-8x-16x100g, a100-8x-4x100g-opa, a100-8x-4x100g, a100-8x-4x200g, a100-pcie-8x, aws-p4d, "
       "dgx-2, "
-      "dgx-a100-40gb, dgx-a100 and 14 more\n" },
+      "dgx-a100-40gb, dgx-a100 and 15 more\n" },
     { "no fabric between kinds", "cluster:\n  nodes: [{ node: dgx-h100, count: 2 }, { node: dgx-a100 }]\n",
       "s.yaml:2:3: error: 3 nodes need a fabric\n"
       "    2 |   nodes: [{ node: dgx-h100, count: 2 }, { node: dgx-a100 }]\n"
