@@ -151,6 +151,8 @@ static void describe_kernels(recorder *r)
         const costed_chunk *chunk = costs->chunks[c];
         write_kernels(r, chunk->costs.kernels, chunk->costs.kernel_count, chunk->costs.clock_ratio,
                       chunk->users * micro_batches);
+        write_kernels(r, chunk->costs.coding_kernels, chunk->costs.coding_kernel_count,
+                      chunk->costs.clock_ratio, chunk->users);
     }
     for (uint32_t o = 0; o < costs->optimizer_count; o++) {
         const costed_optimizer *optimizer = costs->optimizers[o];
@@ -334,7 +336,7 @@ trace_estimate recorder_estimate(const world *w)
     const step_counts counts = step_player_counts(w->player);
     uint64_t kernels = 0;
     for (uint32_t c = 0; c < w->costs.chunk_count; c++)
-        kernels += w->costs.chunks[c]->costs.kernel_count;
+        kernels += w->costs.chunks[c]->costs.kernel_count + w->costs.chunks[c]->costs.coding_kernel_count;
     for (uint32_t o = 0; o < w->costs.optimizer_count; o++)
         kernels += w->costs.optimizers[o]->costs.kernel_count;
     trace_estimate e = { 0 };

@@ -22,6 +22,31 @@ static const int algorithms[] = { ALGORITHM_AUTO,          ALGORITHM_RING,      
 _Static_assert(ARRAY_COUNT(algorithms) + 1 == ARRAY_COUNT(algorithm_words), "one for each word");
 static const char *const fold_words[] = { "none", "node", "exact", NULL };
 
+const char *const compression_words[] = { "powersgd", "top-k", "quantize", NULL };
+
+static bool check_bits(const void *field, const doc_node *node, sim_error *error)
+{
+    const uint32_t bits = *(const uint32_t *)field;
+    if (bits == 4 || bits == 8) return true;
+    return sim_fail(error, SIM_EXIT_INPUT, &node->place, "gradients are not quantized to %u bits", bits) ||
+           sim_hint(error, "bits: %d", bits < 6 ? 4 : 8);
+}
+
+#define COMPRESSION_HAS(field_) BIND_SET_FLAG(compression_def, has.field_)
+static const bind_row compression_binds[] = {
+    BIND_ENUM(compression_def, method, "method", compression_words, BIND_REQUIRED,
+              BIND_NOTE("powersgd, top-k or quantize")),
+    BIND_U32(compression_def, rank, "rank", .default_text = "4", COMPRESSION_HAS(rank), BIND_AT_LEAST(1),
+             BIND_AT_MOST(1024), BIND_NOTE("powersgd: columns of the thin matrices")),
+    BIND_NUMBER(compression_def, ratio, "ratio", .default_text = "0.01", COMPRESSION_HAS(ratio),
+                BIND_ABOVE(0), BIND_AT_MOST(1), BIND_NOTE("top-k: share of the gradients that is sent")),
+    BIND_U32(compression_def, bits, "bits", .default_text = "8", COMPRESSION_HAS(bits), .check = check_bits,
+             BIND_NOTE("quantize: of a gradient, 8 or 4")),
+    BIND_U64(compression_def, block, "block", .default_text = "2048", COMPRESSION_HAS(block),
+             BIND_AT_LEAST(1), BIND_AT_MOST(1e9), BIND_NOTE("quantize: gradients that share an fp32 scale")),
+    BIND_END,
+};
+
 #define HAS(field_) BIND_SET_FLAG(plan_def, has.field_)
 static const bind_row plan_binds[] = {
     BIND_U32(plan_def, tensor, "tensor", BIND_DEFAULT(1, "1"), BIND_AT_LEAST(1),
@@ -50,6 +75,10 @@ static const bind_row plan_binds[] = {
         plan_def, owners_broadcast, "owners_broadcast", BIND_DEFAULT(0, "false"),
         BIND_NOTE("zero-1: gradients are summed on every replica, and each broadcasts the parameters that it "
                   "updated, one after another (InternEvo); false: reduce-scatter and all-gather")),
+    BIND_STRUCT(
+        plan_def, compression, "gradient_compression", compression_binds,
+        BIND_SET_FLAG(plan_def, compression.given),
+        BIND_NOTE("what replicas send of their gradients; its effect on convergence is not modelled")),
     BIND_BOOL(plan_def, sequence_parallel, "sequence_parallel", BIND_DEFAULT(0, "false"),
               BIND_NOTE("a tensor-parallel group shares out the tokens between its products: "
                         "reduce-scatter and all-gather instead of all-reduce")),
@@ -125,7 +154,13 @@ static const bind_row training_binds[] = {
     BIND_ENUM(training_def, gradient_dtype, "gradient_dtype", dtype_words, BIND_DEFAULT(DTYPE_FP32, "fp32"),
               BIND_WORDS_LATER(BIND_WORD_LATER(DTYPE_TF32) | BIND_WORD_LATER(DTYPE_FP8) |
                                BIND_WORD_LATER(DTYPE_FP4)),
-              BIND_NOTE("number format in which gradients are accumulated and reduced")),
+              BIND_NOTE("number format in which gradients are accumulated")),
+    BIND_ENUM(training_def, reduce_dtype, "reduce_dtype", dtype_words,
+              BIND_DEFAULT(DTYPE_FP32, "as gradient_dtype"), BIND_SET_FLAG(training_def, has_reduce_dtype),
+              BIND_WORDS_LATER(BIND_WORD_LATER(DTYPE_TF32) | BIND_WORD_LATER(DTYPE_FP8) |
+                               BIND_WORD_LATER(DTYPE_FP4)),
+              BIND_NOTE("number format in which replicas reduce gradients (DeepSpeed "
+                        "communication_data_type, FSDP reduce_dtype), cast before and behind")),
     BIND_ENUM(training_def, optimizer, "optimizer", optimizer_words, BIND_DEFAULT(OPTIMIZER_ADAM, "adam"),
               BIND_NOTE("adam: fp32 master copy and two moments; sgd: fp32 master copy and one momentum")),
     BIND_ENUM(
@@ -505,6 +540,28 @@ kernel_settings scenario_kernel_settings(const scenario *s)
     };
 }
 
+gradient_coding scenario_gradient_coding(const scenario *s)
+{
+    static const coding_kind kinds[] = { [COMPRESSION_POWERSGD] = CODING_POWERSGD,
+                                         [COMPRESSION_TOP_K] = CODING_TOP_K,
+                                         [COMPRESSION_QUANTIZE] = CODING_QUANTIZE };
+    const training_def *t = &s->training;
+    const compression_def *c = &s->plan.compression;
+    gradient_coding coding = { .gradient = (dtype)t->gradient_dtype,
+                               .reduced = (dtype)(t->has_reduce_dtype ? t->reduce_dtype : t->gradient_dtype),
+                               .replicas = s->plan.data,
+                               .scatters = s->plan.sharding == SHARDING_ZERO_1 && !s->plan.owners_broadcast,
+                               .rank = c->rank,
+                               .ratio = c->ratio,
+                               .bits = c->bits,
+                               .block = c->block };
+    if (s->plan.data > 1 && c->given)
+        coding.kind = (int)kinds[c->method];
+    else if (s->plan.data > 1 && coding.reduced != coding.gradient)
+        coding.kind = CODING_CAST;
+    return coding;
+}
+
 memory_settings scenario_memory_settings(const scenario *s, const stage_table *t, uint32_t stage)
 {
     return (memory_settings){
@@ -519,6 +576,7 @@ memory_settings scenario_memory_settings(const scenario *s, const stage_table *t
         .scattered_messages = s->plan.scatter_gather,
         .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
+        .coding = scenario_gradient_coding(s),
         .bucket_bytes = s->plan.data > 1 ? s->plan.bucket_bytes : 0,
         .reserved_bytes = s->cluster.node.gpu.reserved_bytes,
     };

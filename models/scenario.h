@@ -15,6 +15,25 @@
 #include "models/training/stages.h"
 #include "sim/trace.h"
 
+typedef enum compression_method {
+    COMPRESSION_POWERSGD,
+    COMPRESSION_TOP_K,
+    COMPRESSION_QUANTIZE
+} compression_method;
+extern const char *const compression_words[]; // "powersgd", "top-k", "quantize", NULL
+
+typedef struct compression_def { // of gradients between replicas (gradient_coding.h)
+    bool given;
+    int method; // compression_method
+    uint32_t rank;
+    double ratio;
+    uint32_t bits;
+    uint64_t block;
+    struct { // which keys were written; once checked, those of the method
+        bool rank, ratio, bits, block;
+    } has;
+} compression_def;
+
 typedef struct plan_def {
     bool given;
     uint32_t tensor, pipeline;
@@ -26,6 +45,7 @@ typedef struct plan_def {
     bool overlap_gradients;  // reduce buckets beside the backward pass of the last micro-batch
     bool overlap_parameters; // ZeRO-1: gather them at the start of the next step, beside its first forwards
     bool owners_broadcast;   // ZeRO-1: each owner of a share broadcasts it
+    compression_def compression;
     bool sequence_parallel;
     bool overlap_tensor; // collectives of the backward pass beside the other product
     bool user_buffers;   // collectives beside the products that they belong to
@@ -54,7 +74,9 @@ typedef struct training_def {
     uint64_t micro_batch;     // sequences per micro-batch of one data-parallel rank
     uint64_t sequence_length; // 0 in the file: the model's max_sequence
     int precision;            // dtype of the products and of the parameters gathered
-    int gradient_dtype;       // dtype in which gradients are accumulated and reduced
+    int gradient_dtype;       // dtype in which gradients are accumulated
+    int reduce_dtype;         // dtype in which replicas reduce them
+    bool has_reduce_dtype;    // left out: as gradient_dtype
     int optimizer;            // optimizer_kind
     int attention;            // of attention_words
     bool fused_kernels;
@@ -133,5 +155,6 @@ placement_def scenario_placement(const scenario *s, arena *a);
 // GPUs between which a tensor-parallel group needs no fabric: of a node, or of the nodes that share their NVSwitches.
 uint32_t scenario_gpus_together(const scenario *s);
 kernel_settings scenario_kernel_settings(const scenario *s);
+gradient_coding scenario_gradient_coding(const scenario *s); // of one replica: none
 // Of a GPU of a stage, but for what it has in flight, which the order of its passes tells (world_memory()).
 memory_settings scenario_memory_settings(const scenario *s, const stage_table *t, uint32_t stage);

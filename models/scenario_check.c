@@ -36,6 +36,18 @@ static bool check_formats(const scenario *s, sim_error *error)
     if (t->gradient_dtype != DTYPE_FP32 && t->gradient_dtype != DTYPE_BF16 && t->gradient_dtype != DTYPE_FP16)
         return REFUSE(t->gradient_dtype, "gradients are not kept in %s", dtype_words[t->gradient_dtype]) ||
                sim_hint(error, "gradient_dtype: fp32, bf16 or fp16");
+    if (!t->has_reduce_dtype) return true;
+    if (t->reduce_dtype == DTYPE_FP8 || t->reduce_dtype == DTYPE_FP4)
+        return REFUSE(t->reduce_dtype,
+                      "a sum in %s needs scales that all replicas agree on, which are not modelled",
+                      dtype_words[t->reduce_dtype]) ||
+               sim_hint(error,
+                        "reduce_dtype: bf16, or plan.gradient_compression: { method: quantize, bits: "
+                        "%d }, which sums in fp32",
+                        t->reduce_dtype == DTYPE_FP8 ? 8 : 4);
+    if (t->reduce_dtype != DTYPE_FP32 && t->reduce_dtype != DTYPE_BF16 && t->reduce_dtype != DTYPE_FP16)
+        return REFUSE(t->reduce_dtype, "gradients are not reduced in %s", dtype_words[t->reduce_dtype]) ||
+               sim_hint(error, "reduce_dtype: fp32, bf16 or fp16");
     return true;
 }
 
@@ -52,6 +64,7 @@ static bool check_training(scenario *s, sim_error *error)
 {
     training_def *t = &s->training;
     if (!t->sequence_length) t->sequence_length = s->model.max_sequence;
+    if (!t->has_reduce_dtype) t->reduce_dtype = t->gradient_dtype;
     if (!t->has_fused_gradient_accumulation) t->fused_gradient_accumulation = t->fused_kernels;
     if (s->model.position == POSITION_LEARNED && t->sequence_length > s->model.max_sequence)
         return REFUSE(t->sequence_length, "%s has learned positions for %" PRIu64 " tokens, not %" PRIu64,

@@ -46,6 +46,16 @@ static void add_names(const kernel_array *kernels, arena *a, text_list *names)
     }
 }
 
+// Of a bucket with a matrix that is large enough for any compression.
+static void add_coding(const scenario *s, arena *a, kernel_array *kernels)
+{
+    const gradient_coding coding = scenario_gradient_coding(s);
+    const gradient_tensor matrix = { .rows = 16384, .columns = 16384 };
+    const gradient_bucket bucket = { .elements = 16384 * 16384, .tensors = &matrix, .tensor_count = 1 };
+    for (int step = 0; step < CODING_STEPS; step++)
+        coding_kernels(&coding, &bucket, (coding_step)step, a, kernels);
+}
+
 // Of every kernel that the model may run: fused or not, with any attention.
 static text_list names_of_all(const scenario *s, arena *a)
 {
@@ -65,6 +75,7 @@ static text_list names_of_all(const scenario *s, arena *a)
     }
     kernels_optimizer(1, 4, 2, a, &kernels);
     kernels_optimizer_sgd(1, 4, 2, a, &kernels);
+    add_coding(s, a, &kernels);
     add_names(&kernels, a, &names);
     return names;
 }

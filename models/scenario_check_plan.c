@@ -292,6 +292,65 @@ static bool check_sharding(const scenario *s, sim_error *error)
     return true;
 }
 
+// What its method has no use for is refused; what is left out gets its default.
+static bool complete_compression(scenario *s, sim_error *error)
+{
+    compression_def *c = &s->plan.compression;
+    const struct {
+        const void *field;
+        size_t size;
+        bool *has;
+        const char *key;
+        int method;
+    } keys[] = {
+        { &c->rank, sizeof c->rank, &c->has.rank, "rank", COMPRESSION_POWERSGD },
+        { &c->ratio, sizeof c->ratio, &c->has.ratio, "ratio", COMPRESSION_TOP_K },
+        { &c->bits, sizeof c->bits, &c->has.bits, "bits", COMPRESSION_QUANTIZE },
+        { &c->block, sizeof c->block, &c->has.block, "block", COMPRESSION_QUANTIZE },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (*keys[i].has && keys[i].method != c->method)
+            return sim_fail(error, SIM_EXIT_INPUT,
+                            bind_place_of_sized(s->reader, keys[i].field, keys[i].size),
+                            "%s is of method %s, not of %s", keys[i].key, compression_words[keys[i].method],
+                            compression_words[c->method]) ||
+                   sim_hint(error, "leave it out, or method: %s", compression_words[keys[i].method]);
+    }
+    if (c->method == COMPRESSION_POWERSGD && !c->has.rank) c->rank = 4;
+    if (c->method == COMPRESSION_TOP_K && !c->has.ratio) c->ratio = 0.01;
+    if (c->method == COMPRESSION_QUANTIZE && !c->has.bits) c->bits = 8;
+    if (c->method == COMPRESSION_QUANTIZE && !c->has.block) c->block = 2048;
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++)
+        *keys[i].has = keys[i].method == c->method;
+    return true;
+}
+
+static bool check_compression(scenario *s, sim_error *error)
+{
+    const plan_def *p = &s->plan;
+    const compression_def *c = &p->compression;
+    if (!c->given) return true;
+    if (!complete_compression(s, error)) return false;
+    if (p->data == 1)
+        return REFUSE(p->compression,
+                      "gradient_compression needs replicas: data is 1, so nothing is reduced") ||
+               sim_hint(error, "leave it out, or data: 2");
+    if (s->training.has_reduce_dtype && s->training.reduce_dtype != s->training.gradient_dtype)
+        return REFUSE(s->training.reduce_dtype,
+                      "compressed gradients have a form of their own, so that none is "
+                      "cast to %s for its reduction",
+                      dtype_words[s->training.reduce_dtype]) ||
+               sim_hint(error, "leave reduce_dtype or plan.gradient_compression out");
+    if (p->sharding != SHARDING_NONE && c->method != COMPRESSION_QUANTIZE)
+        return REFUSE(
+                   p->compression.method,
+                   "%s sums whole gradients on every replica, which zero-1 does not; together they are not "
+                   "modelled",
+                   compression_words[c->method]) ||
+               sim_hint(error, "method: quantize, or sharding: none");
+    return true;
+}
+
 static bool check_placement(const scenario *s, sim_error *error)
 {
     const plan_def *p = &s->plan;
@@ -307,7 +366,7 @@ bool scenario_check_plan(scenario *s, sim_error *error)
 {
     return check_schedule(s, error) && check_stages(s, error) && check_sequence_parallel(s, error) &&
            check_user_buffers(s, error) && check_owners(s, error) && check_sharding(s, error) &&
-           check_placement(s, error);
+           check_compression(s, error) && check_placement(s, error);
 }
 
 // ---- what may not be meant
@@ -348,6 +407,9 @@ static void warn_of_idle_keys(const scenario *s, arena *a, text_list *out)
         { grouped && staged && p->sequence_parallel && !p->scatter_gather,
           "scatter_gather: false changes nothing with sequence_parallel, whose activations are shared out" },
         { p->data == 1 && p->overlap_parameters, "overlap_parameters changes nothing with data: 1" },
+        { p->data == 1 && s->training.has_reduce_dtype &&
+              s->training.reduce_dtype != s->training.gradient_dtype,
+          "reduce_dtype changes nothing with data: 1" },
         { !scenario_orders_ranks(s) && !scenario_has_usual_order(s),
           "rank_order changes nothing unless two of tensor, data and pipeline are above 1" },
         { nodes == 1 && !p->has.ranks && p->placement == PLACEMENT_ROUND_ROBIN,
@@ -357,8 +419,21 @@ static void warn_of_idle_keys(const scenario *s, arena *a, text_list *out)
         if (keys[i].idle) *array_push(out, a) = keys[i].text;
 }
 
+// Steps may become faster than what they are worth.
+static void warn_of_compression(const scenario *s, arena *a, text_list *out)
+{
+    const compression_def *c = &s->plan.compression;
+    if (!c->given) return;
+    *array_push(out,
+                a) = arena_format(a,
+                                  "gradient_compression: %s changes what is learned in a step; its effect "
+                                  "on convergence is not modelled",
+                                  compression_words[c->method]);
+}
+
 void scenario_warn_of_plan(const scenario *s, arena *a, text_list *out)
 {
+    warn_of_compression(s, a, out);
     warn_of_split(s, a, out);
     warn_of_idle_keys(s, a, out);
 }

@@ -84,7 +84,7 @@ static void add_causes(arena *a, const summary_input *in, summary_array *out)
         const char *metric, *explanation;
         blame_cause from, to;
     } shares[] = {
-        { "compute_share", "GPU time spent computing", BLAME_FORWARD, BLAME_OPTIMIZER },
+        { "compute_share", "GPU time spent computing", BLAME_FORWARD, BLAME_CODING },
         { "recompute_share", "GPU time spent computing activations again", BLAME_RECOMPUTE, BLAME_RECOMPUTE },
         { "launch_share", "GPU time spent waiting for the host to launch kernels", BLAME_LAUNCH,
           BLAME_LAUNCH },
@@ -105,6 +105,9 @@ static void add_causes(arena *a, const summary_input *in, summary_array *out)
     for (uint32_t i = 0; i < ARRAY_COUNT(shares); i++)
         add(a, out, shares[i].metric, UNIT_NONE, "1", share_of(in, shares[i].from, shares[i].to),
             shares[i].explanation);
+    if (in->blame_ps[BLAME_CODING])
+        add(a, out, "gradient_coding_share", UNIT_NONE, "1", share_of(in, BLAME_CODING, BLAME_CODING),
+            "GPU time spent encoding gradients for their reduction, and decoding them");
     add(a, out, "step_without_bubble", UNIT_TIME, "s", step_without(in, BLAME_BUBBLE), what_if);
     add(a, out, "step_without_exposed_tp", UNIT_TIME, "s", step_without(in, BLAME_EXPOSED_TP), what_if);
     add(a, out, "step_without_exposed_dp", UNIT_TIME, "s", step_without(in, BLAME_EXPOSED_DP), what_if);
@@ -168,7 +171,9 @@ static uint32_t given_kernels(const world *w)
         bool found = false;
         for (uint32_t c = 0; c < w->costs.chunk_count && !found; c++)
             found = gives(&times->items[i], w->costs.chunks[c]->costs.kernels,
-                          w->costs.chunks[c]->costs.kernel_count);
+                          w->costs.chunks[c]->costs.kernel_count) ||
+                    gives(&times->items[i], w->costs.chunks[c]->costs.coding_kernels,
+                          w->costs.chunks[c]->costs.coding_kernel_count);
         for (uint32_t o = 0; o < w->costs.optimizer_count && !found; o++)
             found = gives(&times->items[i], w->costs.optimizers[o]->costs.kernels,
                           w->costs.optimizers[o]->costs.kernel_count);

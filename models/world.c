@@ -62,6 +62,7 @@ static fold_question fold_question_of(const world *w, parallel_sizes sizes)
                             .gpu_of_rank = w->gpu_of_rank,
                             .health = w->health,
                             .messages = w->scenario->network.grain == GRAIN_MESSAGES,
+                            .data_to_all = scenario_gradient_coding(w->scenario).kind == CODING_QUANTIZE,
                             .counts_together = w->scenario->network.bottleneck_count };
 }
 
@@ -150,6 +151,7 @@ static program_settings program_settings_of(const world *w)
         .overlap_pipeline = s->plan.overlap_pipeline,
         .owners_broadcast = s->plan.owners_broadcast,
         .tied_table = s->model.tied_embeddings,
+        .coding = scenario_gradient_coding(s),
         .gradient_bytes = dtype_bytes((dtype)s->training.gradient_dtype),
         .parameter_bytes = dtype_bytes((dtype)s->training.precision),
         .activation_bytes = (uint64_t)(dtype_bytes(kernels.precision) * (double)kernels.micro_batch *

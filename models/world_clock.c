@@ -112,6 +112,13 @@ static double stage_s(const world *w, const worst *x, uint32_t stage, const stag
     for (uint32_t i = 0; i < program_->data_calls.count; i++)
         sum_s += collective_s(w, x, program_->data_calls.items[i].kind, program_->data_calls.items[i].bytes,
                               &x->shares.data);
+    for (uint32_t i = 0; i < program_->ops.count; i++) {
+        const program_op *op = &program_->ops.items[i];
+        if (op->kind != OP_CODE) continue;
+        const work *done = &costs->chunks[op->chunk]->works[op->first];
+        sum_s += units_s_from_ps(done->gpu_ps) + units_s_from_ps(done->host_ps);
+        if (x) sum_s += units_s_from_ps(done->slowed_ps[BESIDE_SETS - 1]);
+    }
     for (uint32_t i = 0; i < program_->tensor_calls.count; i++)
         sum_s += tensor_calls_s(w, x, program_->tensor_calls.items, i);
     const double restart_s = units_s_from_ps(roofline_launch_ps(w->gpu)) * PROGRAM_RESTART_CALLS;

@@ -51,6 +51,21 @@ static const char *describe_ranks(arena *a, const scenario *s)
     return arena_format(a, "%s%s", order, placement);
 }
 
+// In which form replicas reduce their gradients; empty: as they are.
+static const char *describe_coding(arena *a, const scenario *s)
+{
+    const gradient_coding c = scenario_gradient_coding(s);
+    switch ((coding_kind)c.kind) {
+    case CODING_NONE: return "";
+    case CODING_CAST: return arena_format(a, "gradients reduced in %s, ", dtype_words[c.reduced]);
+    case CODING_POWERSGD: return arena_format(a, "gradients by powersgd of rank %u, ", c.rank);
+    case CODING_TOP_K: return arena_format(a, "top %.4g %% of the gradients, ", 100.0 * c.ratio);
+    case CODING_QUANTIZE: return arena_format(a, "gradients quantized to %u bits, ", c.bits);
+    }
+    SIM_ASSERT(false);
+    return "";
+}
+
 const char *answer_plan(arena *a, const scenario *s)
 {
     static const char *const shardings[] = { "no sharding", "zero-1", "zero-2", "zero-3" };
@@ -60,11 +75,11 @@ const char *answer_plan(arena *a, const scenario *s)
     const char *sequence = p->sequence_parallel ? " with sequence parallel" : "";
     const char *tensor = p->tensor > 1 ? arena_format(a, "tensor %u%s, ", p->tensor, sequence) : "";
     const uint64_t micro_batches = scenario_micro_batches(s);
-    return arena_format(a, "%s%sdata %u, %s, %s, %s micro-batch%s of %s x %s tokens, %s%s", tensor,
-                        describe_pipeline(a, s), p->data, shardings[p->sharding], recomputes[p->recompute],
-                        output_count(a, micro_batches), micro_batches == 1 ? "" : "es",
-                        output_count(a, t->micro_batch), output_count(a, t->sequence_length),
-                        dtype_words[t->precision], describe_ranks(a, s));
+    return arena_format(a, "%s%sdata %u, %s, %s%s, %s micro-batch%s of %s x %s tokens, %s%s", tensor,
+                        describe_pipeline(a, s), p->data, shardings[p->sharding], describe_coding(a, s),
+                        recomputes[p->recompute], output_count(a, micro_batches),
+                        micro_batches == 1 ? "" : "es", output_count(a, t->micro_batch),
+                        output_count(a, t->sequence_length), dtype_words[t->precision], describe_ranks(a, s));
 }
 
 const char *answer_fold(arena *a, const world *w)

@@ -23,6 +23,12 @@ static void one_row(table *t, arena *a, const char *name, uint64_t bytes, double
     table_cell(t, "%s", output_percent(a, (double)bytes / capacity));
 }
 
+// Parts that are told only where there is something of them.
+static bool of_coding(uint32_t part)
+{
+    return part == MEMORY_FEEDBACK || part == MEMORY_CODED;
+}
+
 static void print_one(arena *a, const gpu_def *gpu, const memory_need *need, FILE *out)
 {
     static const table_column columns[] = {
@@ -31,7 +37,8 @@ static void print_one(arena *a, const gpu_def *gpu, const memory_need *need, FIL
     const double capacity = (double)gpu->memory_bytes;
     table t = table_make(a, columns, ARRAY_COUNT(columns));
     for (uint32_t part = 0; part < MEMORY_PARTS; part++)
-        one_row(&t, a, memory_part_words[part], need->bytes[part], capacity);
+        if (need->bytes[part] > 0 || !of_coding(part))
+            one_row(&t, a, memory_part_words[part], need->bytes[part], capacity);
     one_row(&t, a, "total", need->total_bytes, capacity);
     one_row(&t, a, arena_format(a, "%s has", gpu->name), gpu->memory_bytes, capacity);
     table_print(&t, "", out);
@@ -106,9 +113,12 @@ static void print_columns(arena *a, const gpu_def *gpu, const stage_memory *m, c
     }
     table t = table_make(a, columns, 1 + count);
     for (uint32_t part = 0; part < MEMORY_PARTS; part++) {
-        for (uint32_t i = 0; i < count; i++)
+        bool any = !of_coding(part);
+        for (uint32_t i = 0; i < count; i++) {
             bytes[i] = needs[i]->bytes[part];
-        stage_row(&t, a, memory_part_words[part], bytes, count);
+            any = any || bytes[i] > 0;
+        }
+        if (any) stage_row(&t, a, memory_part_words[part], bytes, count);
     }
     for (uint32_t i = 0; i < count; i++)
         bytes[i] = needs[i]->total_bytes;
@@ -150,6 +160,7 @@ static void json_need(json_writer *j, const memory_need *need, uint64_t capacity
 {
     json_object(j, "parts_bytes");
     for (uint32_t part = 0; part < MEMORY_PARTS; part++) {
+        if (need->bytes[part] == 0 && of_coding(part)) continue;
         char key[64]; // keys without spaces are easier to ask for
         snprintf(key, sizeof(key), "%s", memory_part_words[part]);
         for (char *c = key; *c; c++)

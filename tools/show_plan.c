@@ -170,18 +170,25 @@ static void print_ops(arena *a, const plan_facts *f)
 
 static void print_buckets(arena *a, const plan_facts *f)
 {
-    static const table_column columns[] = {
-        { "chunk", false }, { "buckets", true }, { "elements of each", true }, { "gradients", true }
-    };
+    static const table_column columns[] = { { "chunk", false },
+                                            { "buckets", true },
+                                            { "elements of each", true },
+                                            { "gradients", true },
+                                            { "in collectives", true } };
+    const bool coded = scenario_gradient_coding(f->world->scenario).kind != CODING_NONE;
     const double element_bytes = dtype_bytes((dtype)f->world->scenario->training.gradient_dtype);
     const bool chunks = f->world->stages.chunks > 1; // else no column for them
-    table t = table_make(a, columns + !chunks, ARRAY_COUNT(columns) - !chunks);
+    table t = table_make(a, columns + !chunks, (uint32_t)ARRAY_COUNT(columns) - !chunks - !coded);
     for (uint32_t i = 0; i < f->buckets.count; i++) {
         const plan_bucket *b = &f->buckets.items[i];
         if (chunks) table_cell(&t, "%s", stage_range(a, b->first_chunk, b->last_chunk));
         table_cell(&t, "%u", b->count);
         table_cell(&t, "%s", output_count(a, b->elements));
         table_cell(&t, "%s", output_number(a, UNIT_BYTES, (double)b->elements * element_bytes));
+        if (coded)
+            table_cell(&t, "%s",
+                       range(a, output_number(a, UNIT_BYTES, (double)b->least_bytes),
+                             output_number(a, UNIT_BYTES, (double)b->greatest_bytes)));
     }
     if (!f->buckets.count) return;
     printf("\n");

@@ -44,6 +44,8 @@ typedef struct plan_bucket { // of one size, in following chunks
     uint32_t first_chunk, last_chunk;
     uint32_t count; // in each chunk
     uint64_t elements;
+    uint64_t least_bytes, greatest_bytes; // of the collectives that reduce one of them
+    uint64_t sent_bytes;                  // of all of them
 } plan_bucket;
 ARRAY_OF(plan_bucket, plan_bucket_array);
 

@@ -330,7 +330,24 @@ static void add_program_op(gatherer *g, const program *p, const program_op *op)
     case OP_RECEIVE:
     case OP_EXCHANGE:
     case OP_LINE:
+    case OP_CODE:
     case OP_DATA_WAIT: break;
+    }
+}
+
+// Encoded in the last backward pass or behind it.
+static void add_coding(gatherer *g)
+{
+    const stage_costs *costs = g->w->costs.of_lane[g->lane];
+    for (uint32_t c = 0; c < g->w->stages.chunks; c++) {
+        const chunk_costs *chunk = costs->chunks[c];
+        for (uint32_t i = 0; chunk->coding && i < chunk->bucket_count * CODING_STEPS; i++) {
+            const uint32_t index = chunk->coding[i / CODING_STEPS].works[i % CODING_STEPS];
+            if (index == NO_WORK) continue;
+            const work *w = &chunk->works[index];
+            add_op(g, coding_step_words[i % CODING_STEPS], STREAM_COMPUTE, 1,
+                   units_s_from_ps(w->gpu_ps > w->host_ps ? w->gpu_ps : w->host_ps), 0);
+        }
     }
 }
 
@@ -338,6 +355,7 @@ static void gather_ops(gatherer *g)
 {
     const program *p = &g->w->programs[g->out->stage];
     add_passes(g);
+    add_coding(g);
     add_moves(g, p);
     for (uint32_t i = 0; i < p->data_calls.count; i++) {
         const data_call *call = &p->data_calls.items[i];
@@ -348,6 +366,27 @@ static void gather_ops(gatherer *g)
 }
 
 // ---- buckets and kernels of the stage
+
+// Of all collectives that reduce it.
+static uint64_t sent_bytes(const gatherer *g, const gradient_bucket *bucket)
+{
+    const gradient_coding coding = scenario_gradient_coding(g->w->scenario);
+    uint64_t bytes = 0;
+    for (int step = CODING_ENCODE; step <= CODING_RECODE; step++) {
+        data_call calls[CODING_CALLS_MAX];
+        const uint32_t count = coding_calls(&coding, bucket, (coding_step)step, calls);
+        for (uint32_t i = 0; i < count; i++)
+            bytes += calls[i].bytes;
+    }
+    return bytes;
+}
+
+static void add_sent(plan_bucket *row, uint64_t bytes)
+{
+    row->sent_bytes += bytes;
+    if (bytes < row->least_bytes) row->least_bytes = bytes;
+    if (bytes > row->greatest_bytes) row->greatest_bytes = bytes;
+}
 
 static bool same_buckets(const chunk_costs *a, const chunk_costs *b)
 {
@@ -370,10 +409,14 @@ static void gather_buckets(gatherer *g)
             for (end = i + 1;
                  end < chunk->bucket_count && chunk->buckets[end].elements == chunk->buckets[i].elements;)
                 end++;
-            *array_push(&g->out->buckets, g->a) = (plan_bucket){ .first_chunk = first,
-                                                                 .last_chunk = behind - 1,
-                                                                 .count = end - i,
-                                                                 .elements = chunk->buckets[i].elements };
+            plan_bucket *row = array_push(&g->out->buckets, g->a);
+            *row = (plan_bucket){ .first_chunk = first,
+                                  .last_chunk = behind - 1,
+                                  .count = end - i,
+                                  .elements = chunk->buckets[i].elements,
+                                  .least_bytes = UINT64_MAX };
+            for (uint32_t k = i; k < end; k++)
+                add_sent(row, sent_bytes(g, &chunk->buckets[k]));
         }
     }
 }
@@ -404,6 +447,8 @@ static void gather_kernels(gatherer *g)
     for (uint32_t c = 0; c < w->stages.chunks; c++)
         add_kernels(g, costs->chunks[c]->kernels, costs->chunks[c]->kernel_count,
                     w->schedule.def.micro_batches);
+    for (uint32_t c = 0; c < w->stages.chunks; c++)
+        add_kernels(g, costs->chunks[c]->coding_kernels, costs->chunks[c]->coding_kernel_count, 1);
     for (uint32_t o = 0; o < w->costs.optimizer_count; o++) {
         const optimizer_costs *optimizer = &w->costs.optimizers[o]->costs;
         if (&optimizer->work == costs->optimizer)

@@ -81,6 +81,7 @@ static void print_ops(json_writer *j, const plan_facts *f)
 
 static void print_buckets(json_writer *j, const plan_facts *f)
 {
+    const bool coded = scenario_gradient_coding(f->world->scenario).kind != CODING_NONE;
     json_array(j, "buckets");
     for (uint32_t i = 0; i < f->buckets.count; i++) {
         const plan_bucket *b = &f->buckets.items[i];
@@ -88,6 +89,7 @@ static void print_buckets(json_writer *j, const plan_facts *f)
         json_count(j, "first_chunk", b->first_chunk);
         json_count(j, "last_chunk", b->last_chunk);
         json_count(j, "buckets", b->count);
+        if (coded) json_count(j, "collective_bytes", b->sent_bytes);
         json_count(j, "elements", b->elements);
         json_close(j);
     }

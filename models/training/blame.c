@@ -2,11 +2,27 @@
 #include "models/training/blame.h"
 #include "sim/array.h"
 
-const char *const blame_cause_words[] = { "forward",      "backward",     "recompute",     "optimizer",
-                                          "slowed by TP", "slowed by DP", "slowed by PP",  "launch",
-                                          "bubble",       "PP wait",      "wait for peer", "exposed TP",
-                                          "exposed DP",   "exposed EP",   "exposed CP",    "data",
-                                          "checkpoint",   "fault",        "other",         NULL };
+const char *const blame_cause_words[] = { "forward",
+                                          "backward",
+                                          "recompute",
+                                          "optimizer",
+                                          "gradient coding",
+                                          "slowed by TP",
+                                          "slowed by DP",
+                                          "slowed by PP",
+                                          "launch",
+                                          "bubble",
+                                          "PP wait",
+                                          "wait for peer",
+                                          "exposed TP",
+                                          "exposed DP",
+                                          "exposed EP",
+                                          "exposed CP",
+                                          "data",
+                                          "checkpoint",
+                                          "fault",
+                                          "other",
+                                          NULL };
 
 typedef struct idle_interval {
     sim_time start, end;

@@ -25,6 +25,7 @@ typedef enum blame_cause {
     BLAME_BACKWARD,
     BLAME_RECOMPUTE,
     BLAME_OPTIMIZER,
+    BLAME_CODING,    // gradients encoded for their reduction and decoded: cast, compressed
     BLAME_SLOWED_TP, // what all of these take longer because of what moves beside them
     BLAME_SLOWED_DP,
     BLAME_SLOWED_PP,

@@ -73,12 +73,26 @@ static fold_edges ring_edges(arena *a, const fold_question *q, const rank_id *me
     return edges;
 }
 
+// Of an all-to-all, from each to each; behind those of the rings.
+static fold_edges all_edges(arena *a, const fold_question *q, const rank_id *members, fold_edges rings)
+{
+    const uint32_t count = q->sizes.data;
+    fold_edges edges = { .count = rings.count };
+    edges.items = arena_array(a, fold_edge, rings.count + (size_t)count * (count - 1));
+    memcpy(edges.items, rings.items, rings.count * sizeof *rings.items);
+    for (uint32_t from = 0; from < count; from++)
+        for (uint32_t to = 0; to < count; to++)
+            if (from != to) edges.items[edges.count++] = (fold_edge){ members[from], members[to], from, to };
+    return edges;
+}
+
 static fold_edges data_edges(arena *a, const fold_question *q, uint32_t tensor, uint32_t stage)
 {
     rank_id *members = arena_array(a, rank_id, q->sizes.data);
     for (uint32_t d = 0; d < q->sizes.data; d++)
         members[d] = rank_of(q, tensor, d, stage);
-    return ring_edges(a, q, members, q->sizes.data);
+    const fold_edges rings = ring_edges(a, q, members, q->sizes.data);
+    return q->data_to_all ? all_edges(a, q, members, rings) : rings;
 }
 
 static fold_edges pipeline_edges(arena *a, const fold_question *q, uint32_t tensor, uint32_t data)

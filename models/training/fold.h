@@ -10,7 +10,8 @@
 //     stage 1   [ r3 -- r4 -- r5 ]    another one
 //
 // Beside the collectives of its tensor-parallel groups, in which all columns meet, a rank talks within its column only: in the
-// rings of its data-parallel group, with the stages before and behind, also around the ends, and in the rings of all stages.
+// rings of its data-parallel group (or with all of it: data_to_all), with the stages before and behind, also around the ends,
+// and in the rings of all stages.
 // Take the links (and bundles) on the paths of all these in a fixed order, and name those of each column by their first
 // appearance. If no two columns share a link, and the named paths of all columns are equal link by link, with equal rates,
 // delays and classes, then the columns are disjoint copies of one network: max-min shares of one do not depend on flows of
@@ -37,6 +38,7 @@ typedef struct fold_question {
     const gpu_id *gpu_of_rank;
     gpu_health health;    // by rank
     bool messages;        // collectives are played message by message
+    bool data_to_all;     // members of a data-parallel group send to all others, not along its rings alone
     bool counts_together; // the network counts what begins together: network.bottleneck_count
 } fold_question;
 

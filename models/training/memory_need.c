@@ -13,8 +13,8 @@
 #include <math.h>
 
 const char *const memory_part_words[MEMORY_PARTS] = {
-    "parameters",      "gradients",   "optimizer states",      "activations",
-    "logits and loss", "working set", "communication buffers", "allocator overhead",
+    "parameters",  "gradients",       "optimizer states", "error feedback",        "encoded gradients",
+    "activations", "logits and loss", "working set",      "communication buffers", "allocator overhead",
     "reserved",
 };
 
@@ -164,6 +164,50 @@ memory_parts memory_parts_here(const llm_def *m, const memory_settings *s)
     };
 }
 
+static uint32_t add_tensor(gradient_tensor *out, uint32_t count, uint64_t rows, uint64_t columns)
+{
+    if (rows == 0) return count;
+    out[count] = (gradient_tensor){ .rows = rows, .columns = columns };
+    return count + 1;
+}
+
+// As Megatron-LM holds them: queries, keys and values in one matrix, gate and up-projection in one.
+static uint32_t layer_tensors(const llm_def *m, uint32_t t, gradient_tensor *out)
+{
+    const uint64_t q = m->heads / t * m->head_size, c = m->kv_heads / t * m->head_size;
+    const uint64_t f = m->ffn / t, up = llm_up_products(m) * f, h = m->hidden;
+    const uint64_t matrices = h * (q + 2 * c) + q * h + up * h + h * f;
+    uint32_t count = add_tensor(out, 0, h, f);
+    count = add_tensor(out, count, up, h);
+    count = add_tensor(out, count, h, q);
+    count = add_tensor(out, count, q + 2 * c, h);
+    return add_tensor(out, count, memory_layer_parameters_here(m, t) - matrices, 1);
+}
+
+uint32_t memory_tensors_here(const llm_def *m, const memory_settings *s, memory_part_kind part,
+                             gradient_tensor out[MEMORY_TENSORS_MAX])
+{
+    const memory_parts parts = memory_parts_here(m, s);
+    const uint64_t rows = kernels_table_rows(m, s->kernels.tensor), table = rows * m->hidden;
+    const bool tied = m->tied_embeddings && s->has_embedding;
+    const uint64_t positions = m->position == POSITION_LEARNED ? m->max_sequence : 0;
+    uint32_t count;
+    switch (part) {
+    case PART_HEAD:
+        if (!s->has_head) return 0;
+        count = tied ? 0 : add_tensor(out, 0, rows, m->hidden);
+        return add_tensor(out, count, parts.head - (tied ? 0 : table), 1);
+    case PART_LAYER: return layer_tensors(m, s->kernels.tensor, out);
+    case PART_EMBEDDING:
+        if (!s->has_embedding) return 0;
+        count = add_tensor(out, 0, positions, m->hidden);
+        count = add_tensor(out, count, rows, m->hidden);
+        return add_tensor(out, count, parts.embedding - table - positions * m->hidden, 1);
+    }
+    SIM_ASSERT(false);
+    return 0;
+}
+
 uint64_t memory_parameters_here(const llm_def *m, const memory_settings *s)
 {
     const memory_parts parts = memory_parts_here(m, s);
@@ -198,6 +242,22 @@ static double buffer_bytes(const llm_def *m, const memory_settings *s)
     return bytes;
 }
 
+// Sums are decoded behind the last backward pass, so that all buckets are there at once at most. Factors are counted matrix by
+// matrix.
+static double coded_bytes(const llm_def *m, const memory_settings *s)
+{
+    const gradient_coding *c = &s->coding;
+    if (c->kind != CODING_POWERSGD)
+        return coding_copies_bytes(c, (double)memory_parameters_here(m, s), NULL, 0);
+    double bytes = 0.0;
+    for (int part = PART_HEAD; part <= PART_EMBEDDING; part++) {
+        gradient_tensor tensors[MEMORY_TENSORS_MAX];
+        const uint32_t count = memory_tensors_here(m, s, (memory_part_kind)part, tensors);
+        bytes += (part == PART_LAYER ? s->layers_here : 1) * coding_copies_bytes(c, 0.0, tensors, count);
+    }
+    return bytes;
+}
+
 // A caching allocator hands out large blocks in units of 2 MiB and reuses one only for what fits into it, so part of what
 // comes and goes in every micro-batch is always free in pieces of the wrong size. Grade: assumed, 3 % of it; weights and
 // states stay where they are and cost nothing.
@@ -217,12 +277,15 @@ memory_need memory_need_of(const llm_def *m, const memory_settings *s)
     const double layer = layer_kept_bytes(m, &s->kernels, s->recompute);
     const double activations = (double)s->in_flight.layers * layer + ends_kept_bytes(m, s);
     const double logits = logits_bytes(m, s), working = working_bytes(m, s), buffers = buffer_bytes(m, s);
-    const double dynamic = activations + logits + working + buffers;
+    const double coded = coded_bytes(m, s);
+    const double dynamic = activations + logits + working + buffers + coded;
     const double waste = ALLOCATOR_UNIT_BYTES * ceil(ALLOCATOR_WASTE_RATIO * dynamic / ALLOCATOR_UNIT_BYTES);
     const double bytes[MEMORY_PARTS] = {
         [MEMORY_PARAMETERS] = (s->sharding >= SHARDING_ZERO_3 ? shard : all) * s->parameter_bytes,
         [MEMORY_GRADIENTS] = (s->sharding >= SHARDING_ZERO_2 ? shard : all) * s->gradient_bytes,
         [MEMORY_OPTIMIZER] = (s->sharding >= SHARDING_ZERO_1 ? shard : all) * optimizer_bytes_each(s),
+        [MEMORY_FEEDBACK] = coding_feedback_bytes(&s->coding, all),
+        [MEMORY_CODED] = coded,
         [MEMORY_ACTIVATIONS] = activations,
         [MEMORY_LOGITS] = logits,
         [MEMORY_WORKING] = working,

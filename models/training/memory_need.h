@@ -4,7 +4,7 @@
 // Formulae with their sources stand in memory_need.c. It never fails: what is beyond any memory is counted as
 // MEMORY_PART_MAX_BYTES.
 #pragma once
-#include "models/training/kernels.h"
+#include "models/training/gradient_coding.h"
 
 typedef enum sharding_kind { SHARDING_NONE, SHARDING_ZERO_1, SHARDING_ZERO_2, SHARDING_ZERO_3 } sharding_kind;
 
@@ -29,6 +29,7 @@ typedef struct memory_settings {
     bool scattered_messages;    // a tensor-parallel group shares out what it sends to another stage
     double gradient_bytes;      // per element, accumulated gradients
     double parameter_bytes;     // per element, training copy
+    gradient_coding coding;     // in which form they are reduced
     uint64_t bucket_bytes;   // of gradients reduced together, held beside them: at most all of them; 0: none
     uint64_t reserved_bytes; // gpu_def.reserved_bytes
 } memory_settings;
@@ -37,6 +38,8 @@ enum {
     MEMORY_PARAMETERS, // the training copy
     MEMORY_GRADIENTS,
     MEMORY_OPTIMIZER,
+    MEMORY_FEEDBACK,    // what compression has not sent yet; 0 without it, as the next one
+    MEMORY_CODED,       // gradients as they are sent and received, where that is not as they are kept
     MEMORY_ACTIVATIONS, // kept from forward to backward
     MEMORY_LOGITS,      // logits and their softmax
     MEMORY_WORKING,     // one layer in its backward pass: gradients of activations, what is computed again
@@ -61,5 +64,11 @@ typedef struct memory_parts { // the same by part: head + layers_here x layer + 
     uint64_t head, layer, embedding;
 } memory_parts;
 memory_parts memory_parts_here(const llm_def *m, const memory_settings *s);
+typedef enum memory_part_kind { PART_HEAD, PART_LAYER, PART_EMBEDDING } memory_part_kind;
+enum { MEMORY_TENSORS_MAX = 5 };
+// The weights of a part as this GPU holds them, in the order in which the backward pass has their gradients; what is no matrix
+// in one. They add up to memory_parts_here(). Returns how many.
+uint32_t memory_tensors_here(const llm_def *m, const memory_settings *s, memory_part_kind part,
+                             gradient_tensor out[MEMORY_TENSORS_MAX]);
 // The same for one layer: what one unit of a layer-wise gather or reduction moves.
 uint64_t memory_layer_parameters_here(const llm_def *m, uint32_t tensor);

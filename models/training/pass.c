@@ -7,11 +7,13 @@ ARRAY_OF(gradient_bucket, gradient_bucket_array);
 ARRAY_OF(work, work_array);
 ARRAY_OF(tensor_call, tensor_call_array);
 ARRAY_OF(pass_item, pass_item_array);
+ARRAY_OF(gradient_tensor, gradient_tensor_array);
 
 // A kernel list with its times, played once per layer (or once per pass).
 typedef struct timed_list {
     kernel_array kernels;
     uint32_t *uses;
+    bool codes; // gradients: its kernels are in a table of their own
 } timed_list;
 
 typedef struct builder {
@@ -20,7 +22,7 @@ typedef struct builder {
     const roofline *gpu;
     const pass_settings *settings;
     sim_error *error;
-    kernel_use_array uses;
+    kernel_use_array uses, coding_uses;
     work_array works;
     tensor_call_array calls;
 } builder;
@@ -48,15 +50,20 @@ static void slow_down(const builder *b, kernel_use *use)
 }
 
 // A pass has some tens of distinct kernels, so a scan is the whole search.
-static uint32_t use_of(builder *b, const kernel_shape *shape)
+static uint32_t use_of(const builder *b, kernel_use_array *uses, const kernel_shape *shape)
 {
-    for (uint32_t i = 0; i < b->uses.count; i++)
-        if (same_shape(&b->uses.items[i].shape, shape)) return i;
-    kernel_use *use = array_push(&b->uses, b->a);
+    for (uint32_t i = 0; i < uses->count; i++)
+        if (same_shape(&uses->items[i].shape, shape)) return i;
+    kernel_use *use = array_push(uses, b->a);
     use->shape = *shape;
     use->cost = roofline_cost(b->gpu, shape, b->settings->clock_ratio, b->settings->memory_ratio);
     slow_down(b, use);
-    return b->uses.count - 1;
+    return uses->count - 1;
+}
+
+static kernel_use_array *uses_of(builder *b, const timed_list *list)
+{
+    return list->codes ? &b->coding_uses : &b->uses;
 }
 
 static uint32_t call_of(builder *b, const tensor_call *call)
@@ -75,8 +82,9 @@ static bool time_list(builder *b, timed_list *list, uint64_t calls)
     const uint32_t count = list->kernels.count;
     list->uses = arena_array(b->a, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t index = use_of(b, &list->kernels.items[i]); // may move the table
-        kernel_use *use = &b->uses.items[index];
+        kernel_use_array *uses = uses_of(b, list);
+        const uint32_t index = use_of(b, uses, &list->kernels.items[i]); // may move the table
+        kernel_use *use = &uses->items[index];
         list->uses[i] = index;
         use->calls += calls;
         if (use->cost.too_long)
@@ -193,7 +201,7 @@ static bool play(writer *w, const timed_list *list, bool is_recompute)
         // The list's other framework calls are spread evenly over its kernels. A kernel of several launches can end no
         // earlier than its last one.
         w->launched += kernels->items[i].launches + spread(kernels->host_calls, i, kernels->count);
-        play_kernel(w, &w->b->uses.items[list->uses[i]], is_recompute);
+        play_kernel(w, &uses_of(w->b, list)->items[list->uses[i]], is_recompute);
     }
     for (; point < kernels->points.count; point++)
         play_point(w, &kernels->points.items[point]);
@@ -239,7 +247,8 @@ static uint32_t part_count(const memory_settings *s)
 // its last element; that is also the first of its parts in the order of the forward pass, which needs it there.
 typedef struct bucket_list {
     gradient_bucket_array buckets;
-    uint32_t *ends; // per part, how many buckets are complete behind it
+    uint32_t *ends;     // per part, how many buckets are complete behind it
+    timed_list *coding; // by bucket x CODING_STEPS + step; NULL: none
 } bucket_list;
 
 static uint64_t bucket_capacity(const memory_settings *s)
@@ -267,6 +276,91 @@ static void fill_buckets(builder *b, bucket_list *list)
     }
 }
 
+// ---- gradients in another form
+
+static bool factors(const memory_settings *s)
+{
+    return s->coding.kind == CODING_POWERSGD;
+}
+
+static memory_part_kind part_kind(uint32_t part, uint32_t parts)
+{
+    return part == 0 ? PART_HEAD : part == parts - 1 ? PART_EMBEDDING : PART_LAYER;
+}
+
+// Each weight goes with the bucket that holds its last gradient; so weights and buckets are walked along together.
+static void share_out_tensors(builder *b, bucket_list *list)
+{
+    const memory_settings *s = &b->settings->memory;
+    const uint32_t parts = part_count(s);
+    gradient_tensor_array all = { 0 };
+    uint32_t *ends = arena_array(b->a, uint32_t, list->buckets.count); // by bucket, behind its last one
+    uint64_t behind = 0, bucket_end = 0;
+    uint32_t bucket = 0;
+    if (list->buckets.count) bucket_end = list->buckets.items[0].elements;
+    for (uint32_t part = 0; part < parts; part++) {
+        gradient_tensor tensors[MEMORY_TENSORS_MAX];
+        const uint32_t count = memory_tensors_here(b->model, s, part_kind(part, parts), tensors);
+        for (uint32_t i = 0; i < count; i++) {
+            behind += tensors[i].rows * tensors[i].columns;
+            while (behind > bucket_end) {
+                ends[bucket++] = all.count;
+                bucket_end += list->buckets.items[bucket].elements;
+            }
+            *array_push(&all, b->a) = tensors[i];
+        }
+    }
+    for (; bucket < list->buckets.count; bucket++)
+        ends[bucket] = all.count;
+    for (uint32_t i = 0; i < list->buckets.count; i++) {
+        const uint32_t first = i ? ends[i - 1] : 0;
+        list->buckets.items[i].tensors = all.items + first;
+        list->buckets.items[i].tensor_count = ends[i] - first;
+    }
+}
+
+static bool time_coding(builder *b, bucket_list *list)
+{
+    const memory_settings *s = &b->settings->memory;
+    const uint32_t count = list->buckets.count;
+    if (s->coding.kind == CODING_NONE) return true;
+    if (factors(s)) share_out_tensors(b, list);
+    list->coding = arena_array(b->a, timed_list, (size_t)count * CODING_STEPS);
+    for (uint32_t i = 0; i < count * CODING_STEPS; i++) {
+        timed_list *kernels = &list->coding[i];
+        kernels->codes = true;
+        coding_kernels(&s->coding, &list->buckets.items[i / CODING_STEPS], (coding_step)(i % CODING_STEPS),
+                       b->a, &kernels->kernels);
+        if (!time_list(b, kernels, 1)) return false;
+    }
+    return true;
+}
+
+static bool play_coding(writer *w, const timed_list *list)
+{
+    add_item(w, ITEM_WORK, 0);
+    w->work.codes = true;
+    const bool good = play(w, list, false);
+    add_item(w, ITEM_WORK, 0);
+    return good;
+}
+
+// Outside passes each step of a bucket is a piece of work by itself.
+static bool write_coding(builder *b, const bucket_list *list, chunk_costs *out)
+{
+    if (!list->coding) return true;
+    out->coding = arena_array(b->a, bucket_work, list->buckets.count);
+    for (uint32_t i = 0; i < list->buckets.count * CODING_STEPS; i++) {
+        uint32_t *index = &out->coding[i / CODING_STEPS].works[i % CODING_STEPS];
+        writer w = writer_begin(b, "the coding of gradients");
+        *index = list->coding[i].kernels.count ? b->works.count : NO_WORK;
+        if (!play_coding(&w, &list->coding[i])) return false;
+    }
+    return true;
+}
+
+// ---- passes
+
 // The forward pass; with buckets, needed before their part.
 static bool write_forward(builder *b, const chunk_lists *lists, const bucket_list *buckets, pass_plan *out)
 {
@@ -287,7 +381,7 @@ static bool write_forward(builder *b, const chunk_lists *lists, const bucket_lis
     return true;
 }
 
-// The backward pass; with buckets, complete behind their part.
+// The backward pass; with buckets, complete behind their part, and encoded there.
 static bool write_backward(builder *b, const chunk_lists *lists, const bucket_list *buckets, pass_plan *out)
 {
     const uint32_t parts = part_count(&b->settings->memory);
@@ -301,8 +395,10 @@ static bool write_backward(builder *b, const chunk_lists *lists, const bucket_li
                          : &lists->layer_backward,
                   false))
             return false;
-        for (; buckets && bucket < buckets->ends[part]; bucket++)
+        for (; buckets && bucket < buckets->ends[part]; bucket++) {
+            if (buckets->coding && !play_coding(&w, &buckets->coding[bucket * CODING_STEPS])) return false;
             add_item(&w, ITEM_BUCKET, bucket);
+        }
     }
     *out = writer_end(&w);
     return true;
@@ -337,6 +433,7 @@ static bool write_passes(builder *b, chunk_costs *out)
     out->last_backward = out->backward;
     if (!b->settings->memory.bucket_bytes) return true;
     fill_buckets(b, &buckets);
+    if (!time_coding(b, &buckets) || !write_coding(b, &buckets, out)) return false;
     out->buckets = buckets.buckets.items;
     out->bucket_count = buckets.buckets.count;
     return write_forward(b, &lists, &buckets, &out->first_forward) &&
@@ -356,6 +453,8 @@ bool pass_build(arena *a, const llm_def *m, const roofline *gpu, const pass_sett
     out->tensor_call_count = b.calls.count;
     out->kernels = b.uses.items;
     out->kernel_count = b.uses.count;
+    out->coding_kernels = b.coding_uses.items;
+    out->coding_kernel_count = b.coding_uses.count;
     return true;
 }
 

@@ -25,6 +25,7 @@ typedef enum beside_group { BESIDE_TENSOR, BESIDE_DATA, BESIDE_PIPELINE, BESIDE_
 enum { BESIDE_SETS = 1 << BESIDE_GROUPS };
 
 typedef struct work {
+    bool codes;                      // gradients for their reduction, or back (gradient_coding.h)
     sim_time slowed_ps[BESIDE_SETS]; // what G grows by while those of a set move all the time; of none 0
     sim_time gpu_ps;                 // G
     sim_time host_ps;                // H
@@ -49,15 +50,16 @@ typedef struct pass_plan {
     uint32_t item_count;
 } pass_plan;
 
-typedef struct gradient_bucket { // gradients reduced, parameters gathered by one collective
-    uint64_t elements;
-} gradient_bucket;
+typedef struct bucket_work { // of one bucket: works, by coding_step; NO_WORK: there is nothing to do
+    uint32_t works[CODING_STEPS];
+} bucket_work;
+enum { NO_WORK = UINT32_MAX };
 
 typedef struct kernel_use { // a distinct kernel
     kernel_shape shape;
     kernel_cost cost;
     sim_time slowed_ps[BESIDE_SETS];
-    uint64_t calls; // per micro-batch; of the optimizer per step
+    uint64_t calls; // per micro-batch; of the optimizer, and of what codes gradients, per step
 } kernel_use;
 
 // All passes of one chunk on a GPU of one state of health. Those with buckets are cut where a bucket is complete or needed;
@@ -69,15 +71,18 @@ typedef struct chunk_costs {
     uint32_t tensor_call_count;
     pass_plan forward, backward;
     pass_plan first_forward;  // ITEM_BUCKET before the work that needs it, the last bucket first
-    pass_plan last_backward;  // ITEM_BUCKET behind the work that completes it, bucket 0 first
+    pass_plan last_backward;  // ITEM_BUCKET behind the work that completes it and encodes it, bucket 0 first
     gradient_bucket *buckets; // in the order in which the backward pass fills them
     uint32_t bucket_count;
+    bucket_work *coding; // by bucket, outside passes; NULL: gradients are reduced as they are
     // With sequence parallel: parameters of which each rank of the tensor-parallel group holds all, but has the gradients
     // of its own rows only, to be added up once per step (norms; biases of products split by rows). 0 else.
     uint64_t norm_elements;
     double flop; // of one micro-batch, forward and backward, recomputation included
     kernel_use *kernels;
     uint32_t kernel_count;
+    kernel_use *coding_kernels; // of all buckets
+    uint32_t coding_kernel_count;
 } chunk_costs;
 
 typedef struct pass_settings {

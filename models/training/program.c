@@ -12,6 +12,9 @@ typedef struct builder {
     const program_settings *settings;
     const schedule *schedule;
     program *out;
+    gradient_coding coding;
+    uint16_t *reduced; // chunks in the order in which their last backward passes end
+    uint32_t reduced_count;
 } builder;
 
 static program_op *add_op(builder *b, op_kind kind, const char *name)
@@ -39,6 +42,14 @@ static uint32_t add_call(builder *b, collective_kind kind, uint64_t bytes, const
 {
     *array_push(&b->out->data_calls, b->a) = (data_call){ .kind = kind, .bytes = bytes, .name = name };
     return b->out->data_calls.count - 1;
+}
+
+static void add_coded_calls(builder *b, const gradient_bucket *bucket, coding_step behind)
+{
+    data_call calls[CODING_CALLS_MAX];
+    const uint32_t count = coding_calls(&b->coding, bucket, behind, calls);
+    for (uint32_t i = 0; i < count; i++)
+        *array_push(&b->out->data_calls, b->a) = calls[i];
 }
 
 static void add_line(builder *b, uint32_t first)
@@ -94,19 +105,96 @@ static void add_last_gathers(builder *b)
     if (b->out->data_calls.count > first) add_line(b, first);
 }
 
+// What the last backward pass through a chunk puts in line, bucket by bucket.
 static void add_reductions(builder *b, uint32_t chunk)
 {
-    const bool zero = b->settings->sharding == SHARDING_ZERO_1 && !b->settings->owners_broadcast;
-    b->out->reductions[chunk] = b->out->data_calls.count;
-    for (uint32_t i = 0; i < b->chunks[chunk]->bucket_count; i++)
-        add_call(b, zero ? COLLECTIVE_REDUCE_SCATTER : COLLECTIVE_ALL_REDUCE,
-                 bytes_of(b->chunks[chunk]->buckets[i].elements, b->settings->gradient_bytes),
-                 zero ? "gradient reduce-scatter" : "gradient all-reduce");
+    const chunk_costs *costs = b->chunks[chunk];
+    uint32_t *starts = b->out->reductions[chunk] = arena_array(b->a, uint32_t, costs->bucket_count + 1);
+    for (uint32_t i = 0; i < costs->bucket_count; i++) {
+        starts[i] = b->out->data_calls.count;
+        add_coded_calls(b, &costs->buckets[i], CODING_ENCODE);
+    }
+    starts[costs->bucket_count] = b->out->data_calls.count;
+    b->reduced[b->reduced_count++] = (uint16_t)chunk;
 }
 
-static void add_data_wait(builder *b)
+// For all calls before `end`.
+static void add_data_wait(builder *b, uint32_t end)
 {
-    if (b->out->data_calls.count > 0) add_op(b, OP_DATA_WAIT, "wait")->first = b->out->data_calls.count;
+    if (end > 0) add_op(b, OP_DATA_WAIT, "wait")->first = end;
+}
+
+static void add_code(builder *b, uint32_t chunk, uint32_t bucket, coding_step step)
+{
+    const uint32_t index = b->chunks[chunk]->coding[bucket].works[step];
+    if (index == NO_WORK) return;
+    program_op *op = add_op(b, OP_CODE, coding_step_words[step]);
+    op->chunk = (uint16_t)chunk;
+    op->first = index;
+}
+
+// A bucket whose calls have ended before `end` is recoded, and what that makes is put in line. Returns behind which call it is
+// reduced.
+static uint32_t add_recode(builder *b, uint32_t chunk, uint32_t bucket, uint32_t end)
+{
+    data_call calls[CODING_CALLS_MAX];
+    if (coding_calls(&b->coding, &b->chunks[chunk]->buckets[bucket], CODING_RECODE, calls) == 0) return end;
+    const uint32_t first = b->out->data_calls.count;
+    add_data_wait(b, end);
+    add_code(b, chunk, bucket, CODING_RECODE);
+    add_coded_calls(b, &b->chunks[chunk]->buckets[bucket], CODING_RECODE);
+    add_line(b, first);
+    return b->out->data_calls.count;
+}
+
+typedef void bucket_visit(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end);
+
+static void encode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)
+{
+    const uint32_t first = b->out->reductions[chunk][bucket];
+    add_code(b, chunk, bucket, CODING_ENCODE);
+    if (*end == first) return;
+    program_op *line = add_op(b, OP_LINE, "line");
+    line->first = first;
+    line->count = *end - first;
+}
+
+static void recode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)
+{
+    *end = add_recode(b, chunk, bucket, *end);
+}
+
+static void decode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)
+{
+    if (b->chunks[chunk]->coding[bucket].works[CODING_DECODE] == NO_WORK) return;
+    add_data_wait(b, *end);
+    add_code(b, chunk, bucket, CODING_DECODE);
+}
+
+// ends: by bucket in the order of their reductions, behind its last call so far.
+static void visit_buckets(builder *b, bucket_visit *visit, uint32_t *ends)
+{
+    for (uint32_t i = 0; i < b->reduced_count; i++)
+        for (uint32_t bucket = 0; bucket < b->chunks[b->reduced[i]]->bucket_count; bucket++)
+            visit(b, b->reduced[i], bucket, ends++);
+}
+
+static void find_end(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)
+{
+    *end = b->out->reductions[chunk][bucket + 1];
+}
+
+// Behind all passes.
+static void add_coding(builder *b)
+{
+    uint32_t buckets = 0;
+    for (uint32_t i = 0; i < b->reduced_count; i++)
+        buckets += b->chunks[b->reduced[i]]->bucket_count;
+    uint32_t *ends = arena_array(b->a, uint32_t, buckets);
+    visit_buckets(b, find_end, ends);
+    if (!b->settings->overlap_gradients) visit_buckets(b, encode_bucket, ends);
+    visit_buckets(b, recode_bucket, ends);
+    visit_buckets(b, decode_bucket, ends);
 }
 
 // ---- pipeline
@@ -314,7 +402,7 @@ static void add_gradient_sums(builder *b)
     if (s->data > 1 && s->sharding == SHARDING_ZERO_1) {
         const uint32_t norm = add_call(b, COLLECTIVE_ALL_REDUCE, 4, "gradient norm all-reduce");
         add_line(b, norm);
-        add_data_wait(b);
+        add_data_wait(b, b->out->data_calls.count);
     }
 }
 
@@ -329,12 +417,19 @@ void program_build(arena *a, uint32_t stage, const chunk_costs *const *chunks, c
     const bool gathers = s->data > 1 && s->sharding == SHARDING_ZERO_1;
     const uint32_t shares = s->sequence_parallel || s->scatter_gather ? s->tensor : 1;
     *out = (program){ .message_bytes = (s->activation_bytes + shares - 1) / shares };
-    out->reductions = arena_array(a, uint32_t, s->schedule->def.chunks);
+    out->reductions = arena_array(a, uint32_t *, s->schedule->def.chunks);
+    b.coding = s->coding;
+    b.coding.replicas = s->data;
+    b.coding.scatters = s->sharding == SHARDING_ZERO_1 && !s->owners_broadcast;
+    b.reduced = arena_array(a, uint16_t, s->schedule->def.chunks);
     if (gathers && s->overlap_parameters) add_first_gathers(&b);
     const uint32_t reductions = out->data_calls.count;
     add_passes(&b);
-    if (!s->overlap_gradients && out->data_calls.count > reductions) add_line(&b, reductions);
-    add_data_wait(&b);
+    if (s->coding.kind != CODING_NONE)
+        add_coding(&b);
+    else if (!s->overlap_gradients && out->data_calls.count > reductions)
+        add_line(&b, reductions);
+    add_data_wait(&b, out->data_calls.count);
     add_gradient_sums(&b);
     add_op(&b, OP_OPTIMIZER, "optimizer");
     if (gathers && !s->overlap_parameters) add_last_gathers(&b);

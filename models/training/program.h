@@ -12,7 +12,10 @@
 // share and the receivers gather (Narayanan et al., SC 2021, section 4.1), else each sends everything.
 //
 // Data parallel: in the last backward pass through a chunk gradient buckets are reduced as they fill (all-reduce;
-// reduce-scatter with ZeRO-1), in order, on a stream of their own. When all are reduced, the first and the last stage add up
+// reduce-scatter with ZeRO-1), in order, on a stream of their own. Gradients that are reduced in another form
+// (gradient_coding.h) are encoded as the buckets fill, or without overlap behind the passes; what follows their first
+// collective, a second one and decoding, comes behind the passes, bucket by bucket, beside the collectives of those that
+// follow. When all are reduced, the first and the last stage add up
 // the gradients of a tied table; the norm of the gradients is summed over all that hold a part of them; the optimizer; with
 // ZeRO-1 the new parameters are gathered bucket by bucket, at the end of the step, or (overlap_parameters) at the beginning of
 // the next one, beside the first forward pass through each chunk, which waits for what it needs. Then every step begins with
@@ -37,6 +40,7 @@ typedef enum op_kind {
     OP_TENSOR,    // tensor_calls[first], and waits for it
     OP_LINE,      // puts data_calls[first .. first + count - 1] in line
     OP_DATA_WAIT, // waits until data_calls before first have ended
+    OP_CODE,      // works[first] of chunk: a bucket is encoded, recoded or decoded
     OP_TABLE,     // the gradients of a tied table are added up with those of the other end of the pipeline
     OP_NORM,      // the pipeline's stages add up the norm of their gradients
     OP_OPTIMIZER
@@ -49,7 +53,7 @@ typedef struct program_op {
     uint8_t kind;      // op_kind
     uint8_t direction; // OP_PASS: pass_direction
     bool marked;       // OP_PASS: first_forward or last_backward, whose buckets count
-    uint16_t chunk;    // OP_PASS
+    uint16_t chunk;    // OP_PASS, OP_CODE
     uint32_t micro_batch;
     uint32_t first, count;
     const char *name; // "forward", "gradient norm all-reduce", ...: the span's kind
@@ -63,12 +67,6 @@ typedef struct program_move {
     uint32_t message;
 } program_move;
 
-typedef struct data_call { // a collective of the data-parallel group, one after another in their order
-    collective_kind kind;
-    uint64_t bytes; // as models/collective/plan.h defines them
-    const char *name;
-} data_call;
-
 ARRAY_OF(program_op, program_op_array);
 ARRAY_OF(program_move, program_move_array);
 ARRAY_OF(data_call, data_call_array);
@@ -79,10 +77,13 @@ typedef struct program {
     program_move_array moves;
     data_call_array data_calls;
     tensor_call_array tensor_calls;
-    // By chunk: the data call of its bucket 0. Bucket i is reduced by call reductions[chunk] + i. gathers, at the beginning of
-    // a step only: gathered by gathers[chunk] - i, for the first forward needs the last bucket first. Of 3 buckets with the
-    // calls 4, 5 and 6, call 4 gathers bucket 2, and gathers[chunk] is 6. NULL: there are none.
-    uint32_t *reductions, *gathers;
+    // By chunk and bucket, with one more behind the last: bucket i, once it is full, is reduced by the calls from
+    // reductions[chunk][i] on, up to that of the next.
+    uint32_t **reductions;
+    // By chunk: the data call that gathers its bucket 0, at the beginning of a step only. Bucket i is gathered by
+    // gathers[chunk] - i, for the first forward needs the last bucket first. Of 3 buckets with the calls 4, 5 and 6, call 4
+    // gathers bucket 2, and gathers[chunk] is 6. NULL: there are none.
+    uint32_t *gathers;
     uint64_t message_bytes; // of each message and rank
     uint64_t table_bytes;   // OP_TABLE
 } program;
@@ -96,7 +97,8 @@ typedef struct program_settings {
     bool overlap_gradients, overlap_parameters, overlap_pipeline;
     bool
         owners_broadcast; // ZeRO-1: whole gradients are summed, and each owner of a share broadcasts its parameters
-    bool tied_table;                        // held by both ends of the pipeline
+    bool tied_table;        // held by both ends of the pipeline
+    gradient_coding coding; // of what replicas reduce; its replicas and scatters follow from the rest
     double gradient_bytes, parameter_bytes; // per element
     uint64_t activation_bytes;              // of a micro-batch between two layers: w T h
     uint64_t table_elements;                // of a rank's share of the vocabulary table

@@ -49,20 +49,28 @@ static void end_work(step_player *p, lane_id lane)
 {
     lane_state *own = &p->lanes[lane];
     const program_op *op = op_of(p, lane);
+    const bool in_pass = op->kind == OP_PASS;
     step_work_settle(own, step_now(p));
     step_work_charge(p, lane, step_now(p));
-    step_tell_span(p, &(step_span){ .step = p->step,
-                                    .lane = lane,
-                                    .stream = STREAM_COMPUTE,
-                                    .name = op->name,
-                                    .micro_batch = op->micro_batch,
-                                    .chunk = op->kind == OP_PASS ? op->chunk : NO_ID,
-                                    .work = own->work,
-                                    .launch_ps = step_work_launch(own),
-                                    .slowed_ps = step_work_slowed(own, step_now(p)),
-                                    .start_ps = own->work_start,
-                                    .end_ps = step_now(p) });
+    step_tell_span(
+        p, &(step_span){ .step = p->step,
+                         .lane = lane,
+                         .stream = STREAM_COMPUTE,
+                         .name = in_pass && own->work->codes ? coding_step_words[CODING_ENCODE] : op->name,
+                         .micro_batch = op->micro_batch,
+                         .chunk = in_pass || op->kind == OP_CODE ? op->chunk : NO_ID,
+                         .work = own->work,
+                         .launch_ps = step_work_launch(own),
+                         .slowed_ps = step_work_slowed(own, step_now(p)),
+                         .start_ps = own->work_start,
+                         .end_ps = step_now(p) });
     own->work = NULL;
+}
+
+static blame_cause cause_of(const program_op *pass, const work *w)
+{
+    if (w->codes) return BLAME_CODING;
+    return pass->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD;
 }
 
 static const pass_plan *pass_of(const chunk_costs *costs, const program_op *op)
@@ -115,8 +123,7 @@ static bool run_work(step_player *p, lane_id lane, lane_state *own, const work *
                      bool forecast)
 {
     const program_op *op = op_of(p, lane);
-    if (!own->work)
-        step_work_begin(own, w, op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD, own->run_ps);
+    if (!own->work) step_work_begin(own, w, cause_of(op, w), own->run_ps);
     sim_time end = step_work_end(own);
     if (own->beside >> BESIDE_TENSOR & 1 && own->tensor_end < end && own->tensor_end <= until) {
         if (own->tensor_end > own->settled_ps) step_work_settle(own, own->tensor_end);
@@ -194,7 +201,8 @@ static bool play_bucket(step_player *p, lane_id lane, const program_op *op, uint
     const program *program_ = step_program(p, lane);
     lane_state *own = &p->lanes[lane];
     if (op->direction == PASS_BACKWARD) {
-        step_line_data(p, lane, program_->reductions[op->chunk] + bucket, 1);
+        const uint32_t *starts = program_->reductions[op->chunk];
+        step_line_data(p, lane, starts[bucket], starts[bucket + 1] - starts[bucket]);
         return true;
     }
     const uint32_t gather = program_->gathers[op->chunk] - bucket;
@@ -211,8 +219,7 @@ static bool play_item(step_player *p, lane_id lane, const program_op *op, const 
     lane_state *own = &p->lanes[lane];
     switch ((pass_item_kind)item->kind) {
     case ITEM_WORK:
-        begin_work(p, lane, &costs->works[item->index],
-                   op->direction == PASS_FORWARD ? BLAME_FORWARD : BLAME_BACKWARD);
+        begin_work(p, lane, &costs->works[item->index], cause_of(op, &costs->works[item->index]));
         own->item++;
         return false;
     case ITEM_TENSOR: step_begin_tensor(p, lane, &costs->tensor_calls[item->index]); return true;
@@ -256,17 +263,31 @@ static bool play_pass(step_player *p, lane_id lane, const program_op *op)
     return true;
 }
 
-static bool play_optimizer(step_player *p, lane_id lane)
+// Work outside passes; name: for the digest.
+static bool play_work(step_player *p, lane_id lane, const work *w, blame_cause cause, uint64_t name,
+                      uint32_t chunk)
 {
     lane_state *own = &p->lanes[lane];
     if (own->begun) {
-        step_digest_task(p, lane, p->pass_names[2], NO_ID, NO_ID, own->op_start, step_now(p));
+        step_digest_task(p, lane, name, chunk, NO_ID, own->op_start, step_now(p));
         return true;
     }
     own->begun = true;
     own->op_start = step_now(p);
-    begin_work(p, lane, p->settings.costs_of_lane[lane]->optimizer, BLAME_OPTIMIZER);
+    begin_work(p, lane, w, cause);
     return false;
+}
+
+static bool play_code(step_player *p, lane_id lane, const program_op *op)
+{
+    const work *w = &p->settings.costs_of_lane[lane]->chunks[op->chunk]->works[op->first];
+    return play_work(p, lane, w, BLAME_CODING, p->code_name, op->chunk);
+}
+
+static bool play_optimizer(step_player *p, lane_id lane)
+{
+    return play_work(p, lane, p->settings.costs_of_lane[lane]->optimizer, BLAME_OPTIMIZER, p->pass_names[2],
+                     NO_ID);
 }
 
 static bool play_tensor(step_player *p, lane_id lane, const program_op *op)
@@ -338,6 +359,7 @@ static bool play_op(step_player *p, lane_id lane, const program_op *op)
         return false;
     case OP_TABLE:
     case OP_NORM: return play_meeting(p, lane, op);
+    case OP_CODE: return play_code(p, lane, op);
     case OP_OPTIMIZER: return play_optimizer(p, lane);
     }
     SIM_ASSERT(false);
@@ -494,6 +516,7 @@ step_player *step_player_create(arena *a, sim *s, network *n, const step_setting
     p->pass_names[PASS_FORWARD] = sim_digest_text("forward");
     p->pass_names[PASS_BACKWARD] = sim_digest_text("backward");
     p->pass_names[2] = sim_digest_text("optimizer");
+    p->code_name = sim_digest_text("gradient coding");
     uint32_t *multiplicity = arena_array(a, uint32_t, p->lane_count);
     for (lane_id l = 0; l < p->lane_count; l++)
         multiplicity[l] = settings->lanes->lanes[l].multiplicity;

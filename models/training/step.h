@@ -8,9 +8,9 @@
 // themselves (fold.h) they may be taken at the time that they need alone instead of being played (alone_tensor): the same
 // results in a small part of the time. A pass is then one event, or one more for each bucket that is complete or needed in it.
 //
-// Digest: one record per pass, optimizer and data-parallel collective of every rank: rank, name, chunk and micro-batch (of a
-// data-parallel collective none and its number among the calls of the program), start, end; collectives have records of their
-// own (collective.h).
+// Digest: one record per pass, optimizer, OP_CODE and data-parallel collective of every rank: rank, name, chunk and
+// micro-batch (of a data-parallel collective none and its number among the calls of the program), start, end; collectives have
+// records of their own (collective.h).
 #pragma once
 #include "models/collective/collective.h"
 #include "models/training/blame.h"

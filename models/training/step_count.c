@@ -48,6 +48,7 @@ static void add_op(counter *c, const program *program_, const program_op *op)
         add_collective(c, p->table_group[c->lane], COLLECTIVE_ALL_REDUCE, program_->table_bytes, 1);
         break;
     case OP_NORM: add_collective(c, p->norm_group[c->lane], COLLECTIVE_ALL_REDUCE, STEP_NORM_BYTES, 1); break;
+    case OP_CODE:
     case OP_OPTIMIZER: c->spans += c->lanes; break;
     case OP_PASS: // counted by chunk
     case OP_SEND:

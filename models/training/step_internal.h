@@ -146,6 +146,7 @@ struct step_player {
     const link_id *slow_links; // of the fabric: those that are degraded
     uint32_t slow_link_count;
     uint64_t *pass_names;   // digest words, by direction
+    uint64_t code_name;     // of OP_CODE
     uint64_t **call_names;  // by stage and data call
     segment_array segments; // scratch
     uint16_t kind_start, kind_goes_on;

@@ -44,6 +44,13 @@ static const char *const orders[] = {
 };
 static const char *const precisions[] = { "fp16", "bf16", "fp32", "fp8" };
 static const char *const gradient_types[] = { "fp32", "bf16", "fp16" };
+static const char *const codings[] = { "",
+                                       "", // cast
+                                       "{ method: powersgd, rank: 3 }",
+                                       "{ method: top-k, ratio: 0.02 }",
+                                       "{ method: quantize, block: 300 }",
+                                       "{ method: quantize, bits: 4 }" };
+enum { CODED_BY_CAST = 1 };
 static const char *const grains[] = { "streams", "messages" };
 static const char *const protocols[] = { "auto", "simple", "ll128", "ll" };
 static const char *const algorithms[] = { "auto", "ring", "nvls", "tree", "hierarchical", "recursive" };
@@ -115,6 +122,7 @@ static const knob_def knobs[KNOBS] = {
     [KNOB_ALGORITHM] = { "algorithm", 40, 6, { 0, 1, 2, 3, 4, 5 } },
     [KNOB_STEPS] = { "steps", 50, 2, { 1, 2 } },
     [KNOB_SEED] = { "seed", 20, 4, { 0, 1, 2, 3 } },
+    [KNOB_CODING] = { "coding of gradients", 30, 6, { 0, 1, 2, 3, 4, 5 } },
 };
 
 uint32_t plan_plainest(knob k)
@@ -337,6 +345,7 @@ static bool write_plan(FILE *out, const made_plan *p)
             schedules[v[KNOB_SCHEDULE]], v[KNOB_CHUNKS], truth(v[KNOB_OVERLAP_PIPELINE], true),
             truth(v[KNOB_SCATTER_GATHER], true));
     fprintf(out, "  rank_order: %s\n", orders[v[KNOB_ORDER]]);
+    if (*codings[v[KNOB_CODING]]) fprintf(out, "  gradient_compression: %s\n", codings[v[KNOB_CODING]]);
     if (v[KNOB_SPLIT] == SPLIT_BY_LIST)
         write_layers(out, p);
     else
@@ -357,6 +366,7 @@ static void write_rest(FILE *out, const made_plan *p)
             data * v[KNOB_MICRO_BATCH] * v[KNOB_MICRO_BATCHES] + v[KNOB_ODD_BATCH], v[KNOB_MICRO_BATCH],
             precisions[v[KNOB_PRECISION]], gradient_types[v[KNOB_GRADIENTS]],
             v[KNOB_OPTIMIZER] ? "sgd" : "adam");
+    if (v[KNOB_CODING] == CODED_BY_CAST) fprintf(out, "    reduce_dtype: bf16,\n");
     fprintf(out, "    attention: %s, fused_kernels: %s }\n", v[KNOB_ATTENTION] ? "unfused" : "flash",
             truth(v[KNOB_FUSED], true));
     fprintf(

@@ -64,6 +64,7 @@ typedef enum knob {
     KNOB_ALGORITHM,
     KNOB_STEPS,
     KNOB_SEED,
+    KNOB_CODING, // of gradients for their reduction
     KNOBS
 } knob;
 

@@ -8,8 +8,12 @@
 enum { TEXT_MAX = 4000, CHUNKS_MAX = 4 };
 
 // Two chunks: two buckets in the first (7,001 and 7,002 elements, full in this order), one in the second.
-static gradient_bucket two_buckets[] = { { 7001 }, { 7002 } }, one_bucket[] = { { 411 } };
-static const chunk_costs first_chunk = { .buckets = two_buckets, .bucket_count = 2, .norm_elements = 130 };
+static gradient_bucket two_buckets[] = { { .elements = 7001 }, { .elements = 7002 } },
+                       one_bucket[] = { { .elements = 411 } };
+static bucket_work two_coded[] = { { { 3, 4, 5 } }, { { 6, 7, 8 } } }; // encoded, recoded, decoded
+static const chunk_costs first_chunk = {
+    .buckets = two_buckets, .bucket_count = 2, .coding = two_coded, .norm_elements = 130
+};
 static const chunk_costs second_chunk = { .buckets = one_bucket, .bucket_count = 1, .norm_elements = 23 };
 static const chunk_costs *const both_chunks[CHUNKS_MAX] = { &first_chunk, &second_chunk, &second_chunk,
                                                             &second_chunk };
@@ -64,6 +68,7 @@ static void say_op(text *t, const program *p, const program_op *op)
         break;
     case OP_LINE: say(t, "L%u+%u", op->first, op->count); break;
     case OP_DATA_WAIT: say(t, "W%u", op->first); break;
+    case OP_CODE: say(t, "C%u", op->first); break;
     case OP_TABLE: say(t, "E%u", (unsigned)p->table_bytes); break;
     case OP_NORM: say(t, "N"); break;
     case OP_OPTIMIZER: say(t, "O"); break;
@@ -77,6 +82,7 @@ static void say_calls(text *t, const program *p)
     static const char *const words[COLLECTIVE_KINDS] = { [COLLECTIVE_ALL_REDUCE] = "reduce",
                                                          [COLLECTIVE_REDUCE_SCATTER] = "scatter",
                                                          [COLLECTIVE_ALL_GATHER] = "gather",
+                                                         [COLLECTIVE_ALL_TO_ALL] = "exchange",
                                                          [COLLECTIVE_BROADCAST] = "broadcast" };
     for (uint32_t i = 0; i < p->data_calls.count; i++)
         say(t, "%s:%u", words[p->data_calls.items[i].kind], (unsigned)p->data_calls.items[i].bytes);
@@ -348,6 +354,33 @@ static const data_case data_cases[] = {
         .overlap_parameters = true },
       "L0+2 F0a* B0a F1a B1a* W4 L4+1 W5 O",
       "gather:14004 gather:14002 scatter:28004 scatter:28008 reduce:4" },
+    { "cast: encoded in the pass, decoded behind it, each when it is reduced",
+      { .data = 3, .tensor = 1, .overlap_gradients = true, .coding = { CODING_CAST, .reduced = DTYPE_BF16 } },
+      "F0a B0a F1a B1a* W1 C5 W2 C8 W2 O",
+      "reduce:14002 reduce:14004" },
+    { "cast behind the pass",
+      { .data = 3, .tensor = 1, .coding = { CODING_CAST, .reduced = DTYPE_BF16 } },
+      "F0a B0a F1a B1a C3 L0+1 C6 L1+1 W1 C5 W2 C8 W2 O",
+      "reduce:14002 reduce:14004" },
+    { "quantized: shares, then sums", // 7,001 and 7,002 bytes and four scales
+      { .data = 3,
+        .tensor = 1,
+        .overlap_gradients = true,
+        .coding = { CODING_QUANTIZE, .bits = 8, .block = 2048 } },
+      "F0a B0a F1a B1a* W1 C4 L2+1 W2 C7 L3+1 W3 C5 W4 C8 W4 O",
+      "exchange:7017 exchange:7018 gather:7017 gather:7018" },
+    { "quantized with ZeRO-1: shares alone",
+      { .data = 2,
+        .tensor = 1,
+        .sharding = SHARDING_ZERO_1,
+        .overlap_gradients = true,
+        .coding = { CODING_QUANTIZE, .bits = 4, .block = 2048 } },
+      "F0a B0a F1a B1a* W1 C5 W2 C8 W2 L2+1 W3 O L3+2",
+      "exchange:3517 exchange:3517 reduce:4 gather:14002 gather:14004" },
+    { "greatest 1 %", // 71 of 8 bytes from each of three
+      { .data = 3, .tensor = 1, .overlap_gradients = true, .coding = { CODING_TOP_K, .ratio = 0.01 } },
+      "F0a B0a F1a B1a* W1 C5 W2 C8 W2 O",
+      "gather:1704 gather:1704" },
 };
 
 static void data_calls_match(void **state)
@@ -365,16 +398,16 @@ static void chunks_have_their_calls(void **state)
     const schedule_def def = INTERLEAVED_2;
     program_settings s = { .data = 2, .tensor = 1, .overlap_gradients = true, .overlap_pipeline = true };
     program p = build(a, &def, 1, &s);
-    assert_int_equal(p.reductions[1], 0);
-    assert_int_equal(p.reductions[0], 1);
+    assert_int_equal(p.reductions[1][0], 0);
+    assert_int_equal(p.reductions[0][0], 1);
     assert_null(p.gathers);
     s.sharding = SHARDING_ZERO_1;
     s.overlap_parameters = true;
     p = build(a, &def, 1, &s);
     assert_int_equal(p.gathers[0], 1); // bucket 1 of chunk a is call 0, its bucket 0 call 1
     assert_int_equal(p.gathers[1], 2);
-    assert_int_equal(p.reductions[1], 3);
-    assert_int_equal(p.reductions[0], 4);
+    assert_int_equal(p.reductions[1][0], 3);
+    assert_int_equal(p.reductions[0][0], 4);
     arena_destroy(a);
 
     assert_program(

@@ -27,6 +27,7 @@ typedef struct play_piece {
     work work;
     tensor_call call;
     uint64_t elements;
+    gradient_tensor matrix; // its gradients; rows 0: none
     uint32_t bucket;
 } play_piece;
 
@@ -34,6 +35,7 @@ typedef struct play_chunk {
     play_piece forward[PLAY_PIECES], backward[PLAY_PIECES];
     uint32_t forward_count, backward_count;
     uint64_t norm_elements;
+    sim_time coding_ps[CODING_STEPS]; // of every bucket, outside passes
 } play_chunk;
 
 typedef struct play_rank { // what a rank computes
@@ -163,10 +165,23 @@ static inline void play_add_pass(chunk_costs *c, const play_piece *pieces, uint3
         uint32_t index = 0;
         if (kind == ITEM_WORK) c->works[index = (*works)++] = piece->work;
         if (kind == ITEM_TENSOR) c->tensor_calls[index = c->tensor_call_count++] = piece->call;
-        if (kind == ITEM_BUCKET && backward) c->buckets[c->bucket_count].elements = piece->elements;
+        if (kind == ITEM_BUCKET && backward)
+            c->buckets[c->bucket_count] = (gradient_bucket){ .elements = piece->elements,
+                                                             .tensors = &piece->matrix,
+                                                             .tensor_count = piece->matrix.rows > 0 };
         if (kind == ITEM_BUCKET) index = backward ? c->bucket_count++ : piece->bucket;
         play_add_item(marked, kind, index);
         if (kind != ITEM_BUCKET) play_add_item(plain, kind, index);
+    }
+}
+
+// Works of their own for each bucket.
+static inline void play_add_coding(chunk_costs *c, const sim_time coding_ps[CODING_STEPS], uint32_t works)
+{
+    for (uint32_t i = 0; i < c->bucket_count * CODING_STEPS; i++) {
+        const sim_time gpu_ps = coding_ps[i % CODING_STEPS];
+        c->coding[i / CODING_STEPS].works[i % CODING_STEPS] = gpu_ps ? works : NO_WORK;
+        if (gpu_ps) c->works[works++] = (work){ .codes = true, .gpu_ps = gpu_ps, .bytes = 1.0 };
     }
 }
 
@@ -174,7 +189,8 @@ static inline const chunk_costs *play_costs(arena *a, const play_chunk *chunk)
 {
     chunk_costs *c = arena_new(a, chunk_costs);
     uint32_t works = 0;
-    c->works = arena_array(a, work, 2 * PLAY_PIECES);
+    c->works = arena_array(a, work, 2 * PLAY_PIECES + CODING_STEPS * PLAY_PIECES);
+    c->coding = arena_array(a, bucket_work, PLAY_PIECES);
     c->tensor_calls = arena_array(a, tensor_call, 2 * PLAY_PIECES);
     c->buckets = arena_array(a, gradient_bucket, PLAY_PIECES);
     c->norm_elements = chunk->norm_elements;
@@ -183,6 +199,7 @@ static inline const chunk_costs *play_costs(arena *a, const play_chunk *chunk)
         plans[i]->items = arena_array(a, pass_item, PLAY_PIECES);
     play_add_pass(c, chunk->forward, chunk->forward_count, &c->forward, &c->first_forward, false, &works);
     play_add_pass(c, chunk->backward, chunk->backward_count, &c->backward, &c->last_backward, true, &works);
+    play_add_coding(c, chunk->coding_ps, works);
     return c;
 }
 
