@@ -249,6 +249,7 @@ static void summarise(run_context *c)
     breakdown_culprits(r->arena, &totals, &r->culprits);
     breakdown_links(r->arena, &totals, &r->links);
     link_alerts_find(r->arena, c->world->network, &r->alerts);
+    summary_usual_costs(r->arena, c->scenario, &r->assumptions);
     summary_assumptions(r->arena, c->scenario, &r->assumptions);
     for (int cause = 0; cause < BLAME_CAUSES; cause++) {
         if (!totals.blame_ps[cause]) continue;

@@ -105,6 +105,12 @@ typedef struct run_def {
     int fold;  // fold_kind
 } run_def;
 
+typedef struct usual_costs { // a class that nobody has named
+    const char *path, *name; // "cluster.node.nic.costs", "infiniband-ndr"
+    const char *rule;        // by which it was found
+} usual_costs;
+ARRAY_OF(usual_costs, usual_costs_array);
+
 typedef struct scenario {
     uint32_t format; // "windtunnel: 1"
     cluster_def cluster;
@@ -119,6 +125,7 @@ typedef struct scenario {
     document document;    // with every --set applied
     bind_reader *reader;  // places and provenance
     const bind_row *rows; // that it was bound with: scenario_binds, or the same with cluster.nodes as a list
+    usual_costs_array usual_costs;
 } scenario;
 
 extern const bind_row scenario_binds[], kernel_time_binds[]; // the latter: of one row of a kernel table

@@ -61,7 +61,14 @@ static bool read_named(const scenario *s, const bind_row *row, const char *name,
     return bind_read(s->reader, rows, &mapping, path, out, error);
 }
 
-static bool complete_link(const scenario *s, const char *path, node_def *node, sim_error *error)
+static bool read_usual(scenario *s, const bind_row *rows, const usual_costs *usual, const char *parent,
+                       const sim_place *written, void *out, sim_error *error)
+{
+    *array_push(&s->usual_costs, bind_reader_arena(s->reader)) = *usual;
+    return read_named(s, bind_find_row(rows, "costs"), usual->name, parent, written, out, error);
+}
+
+static bool complete_link(scenario *s, const char *path, node_def *node, sim_error *error)
 {
     scale_up_def *link = &node->scale_up;
     const sim_place *place = bind_place_of(s->reader, link);
@@ -73,21 +80,27 @@ static bool complete_link(const scenario *s, const char *path, node_def *node, s
                  node->gpu.architecture);
         return sim_hint(error, "scale_up.costs: nvlink5, or another of the catalogue's link_costs");
     }
-    return read_named(s, bind_find_row(scale_up_binds, "costs"), name,
-                      arena_format(bind_reader_arena(s->reader), "%s.scale_up", path), place, link, error);
+    const char *parent = arena_format(bind_reader_arena(s->reader), "%s.scale_up", path);
+    const usual_costs usual = { .path = arena_format(bind_reader_arena(s->reader), "%s.costs", parent),
+                                .name = name,
+                                .rule = "by the GPU's architecture and its links, for none is named" };
+    return read_usual(s, scale_up_binds, &usual, parent, place, link, error);
 }
 
-static bool complete_nic(const scenario *s, const char *path, node_def *node, sim_error *error)
+static bool complete_nic(scenario *s, const char *path, node_def *node, sim_error *error)
 {
     const sim_place *place = bind_place_of(s->reader, &node->nic);
     nic_def line = node->nic;
     if (node->nics == 0 || node->gpus == 0 || node->nic.has_costs) return true;
     if (!node->has_nic) line.rate_Bps = node->nic_rate_Bps;
-    return read_named(s, bind_find_row(nic_binds, "costs"), usual_nic_costs(&s->cluster.fabric, &line),
-                      arena_format(bind_reader_arena(s->reader), "%s.nic", path), place, &node->nic, error);
+    const char *parent = arena_format(bind_reader_arena(s->reader), "%s.nic", path);
+    const usual_costs usual = { .path = arena_format(bind_reader_arena(s->reader), "%s.costs", parent),
+                                .name = usual_nic_costs(&s->cluster.fabric, &line),
+                                .rule = "by the fabric's transport and the NIC's rate, for none is named" };
+    return read_usual(s, nic_binds, &usual, parent, place, &node->nic, error);
 }
 
-static bool complete_node(const scenario *s, const char *path, node_def *node, sim_error *error)
+static bool complete_node(scenario *s, const char *path, node_def *node, sim_error *error)
 {
     return complete_link(s, path, node, error) && complete_nic(s, path, node, error);
 }

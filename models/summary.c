@@ -261,6 +261,17 @@ static bool is_used(const scenario *s, const char *path)
     return set->attention.items[i].program == wanted && !set->attention.items[i].full_mask;
 }
 
+// NICs of a single node carry nothing.
+void summary_usual_costs(arena *a, const scenario *s, assumption_array *out)
+{
+    for (uint32_t i = 0; i < s->usual_costs.count; i++) {
+        const usual_costs *usual = &s->usual_costs.items[i];
+        if (!s->cluster.fabric.given && strstr(usual->path, ".nic.")) continue;
+        *array_push(out,
+                    a) = (assumption){ .path = usual->path, .value = usual->name, .source = usual->rule };
+    }
+}
+
 void summary_assumptions(arena *a, const scenario *s, assumption_array *out)
 {
     const bind_provenance_array *all = bind_reader_provenance(s->reader);

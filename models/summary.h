@@ -42,3 +42,5 @@ typedef struct assumption {
 } assumption;
 ARRAY_OF(assumption, assumption_array);
 void summary_assumptions(arena *a, const scenario *s, assumption_array *out);
+// Classes of costs that collectives take by rule, because nobody has named them.
+void summary_usual_costs(arena *a, const scenario *s, assumption_array *out);

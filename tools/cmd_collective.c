@@ -365,6 +365,7 @@ static void list_assumptions(collective_answer *answer)
         "cluster.node.scale_up.", "cluster.node.pcie.", "network."
     };
     assumption_array all = { 0 };
+    summary_usual_costs(answer->arena, answer->scenario, &answer->assumptions);
     summary_assumptions(answer->arena, answer->scenario, &all);
     for (uint32_t i = 0; i < all.count; i++)
         for (size_t k = 0; k < ARRAY_COUNT(paths); k++)

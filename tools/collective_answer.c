@@ -102,6 +102,18 @@ static void print_parts(const collective_answer *a, FILE *out)
                 output_printable(a->arena, a->parts_file), p->row_max_per_mean, p->column_max_per_mean);
 }
 
+// Classes of costs that nobody has named.
+static void print_usual_costs(const collective_answer *a, FILE *out)
+{
+    for (uint32_t i = 0; i < a->assumptions.count; i++) {
+        const assumption *one = &a->assumptions.items[i];
+        const size_t length = strlen(one->path);
+        if (length > 6 && strcmp(one->path + length - 6, ".costs") == 0)
+            fprintf(out, "# costs: %s as %s, assumed %s\n", one->path, output_printable(a->arena, one->value),
+                    one->source);
+    }
+}
+
 // AMD's GPUs have a library of their own, which chooses and paces in its own way.
 static void print_library(const collective_answer *a, FILE *out)
 {
@@ -130,6 +142,7 @@ void collective_answer_head(const collective_answer *a, FILE *out)
     print_nics(a, out);
     print_fabric(a, out);
     print_library(a, out);
+    print_usual_costs(a, out);
     print_unmet(a, out);
     print_parts(a, out);
     print_sizes(a, out);

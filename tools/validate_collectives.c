@@ -61,7 +61,9 @@ static void print_points(const validate_request *q, const collective_point_array
         table_cell(&t, "%+.3f", collective_point_error(p));
     }
     if (shown) {
-        table_print(&t, "", out);
+        fputs(q->rows ? "every point, greatest errors first\n" : "points that miss, greatest errors first\n",
+              out);
+        table_print(&t, "  ", out);
         fputc('\n', out);
     }
     if (!q->rows && misses > shown)
@@ -101,6 +103,11 @@ static text_list collectives_of(arena *a, const collective_point_array *points)
     return all;
 }
 
+static bool has_prototype(const collective_suite *s)
+{
+    return s->prototype.count > 0;
+}
+
 static void add_cell(table *t, const collective_suite *s, const point_choice *of_all)
 {
     point_choice of_fit = *of_all, of_held = *of_all;
@@ -115,7 +122,7 @@ static void add_cell(table *t, const collective_suite *s, const point_choice *of
     table_cell(t, "%s", size_band_words[of_all->band]);
     table_cell(t, "%u", all.n);
     cell_error(t, all.mean);
-    cell_error(t, collective_prototype_score(&s->prototype, of_all).mean);
+    if (has_prototype(s)) cell_error(t, collective_prototype_score(&s->prototype, of_all).mean);
     cell_error(t, fit.mean);
     cell_error(t, held.mean);
     cell_bias(t, all.bias);
@@ -133,20 +140,27 @@ static bool counts_any(const collective_suite *s)
 
 static void print_cells(arena *a, const collective_suite *s, FILE *out)
 {
-    static const table_column columns[] = {
+    enum { PROTOTYPE = 5 }; // its column
+    table_column columns[] = {
         { "class", false },    { "collective", false }, { "band", false },   { "points", true },
         { "mean |ln|", true }, { "prototype", true },   { "fit", true },     { "held", true },
         { "bias", true },      { "median", true },      { "in 1.07", true }, { "in 1.15", true },
         { "in 1.3", true },
     };
+    uint32_t count = ARRAY_COUNT(columns);
+    if (!has_prototype(s)) {
+        count--;
+        memmove(&columns[PROTOTYPE], &columns[PROTOTYPE + 1], (count - PROTOTYPE) * sizeof(*columns));
+    }
     const text_list kinds = collectives_of(a, &s->points);
-    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    table t = table_make(a, columns, count);
     for (int class = 0; class < COLLECTIVE_CLASSES; class ++)
         for (uint32_t c = 0; c < kinds.count; c++)
             for (int band = 0; band < SIZE_BANDS; band++)
                 add_cell(&t, s,
                          &(point_choice){ .class = class, .band = band, .collective = kinds.items[c] });
-    table_print(&t, "", out);
+    fputs("errors by class of system, collective and band of sizes\n", out);
+    table_print(&t, "  ", out);
 }
 
 static void add_aim(table *t, const collective_suite *s, const band_aim *aim, point_role role)
@@ -164,6 +178,7 @@ static void add_aim(table *t, const collective_suite *s, const band_aim *aim, po
     cell_error(t, score.median);
     cell_bias(t, score.bias);
     table_cell(t, "%s", band_aim_reached(aim, &score) ? "reached" : "missed");
+    if (!has_prototype(s)) return;
     for (int k = 0; k < SHARES; k++)
         cell_share(t, beside.within[k]);
     cell_error(t, beside.mean);
@@ -178,12 +193,19 @@ static void print_aims(arena *a, const collective_suite *s, FILE *out)
         { "bias", true },    { "aim", false },   { "prototype 1.07", true }, { "1.15", true },
         { "1.3", true },     { "mean", true },   { "its aim", false },
     };
-    table t = table_make(a, columns, ARRAY_COUNT(columns));
+    enum { WITHOUT_PROTOTYPE = 10 };
+    table t = table_make(a, columns, has_prototype(s) ? ARRAY_COUNT(columns) : WITHOUT_PROTOTYPE);
     for (int i = 0; i < BAND_AIMS; i++)
         for (int role = 0; role < POINT_ROLES; role++)
             add_aim(&t, s, &band_aims[i], (point_role)role);
-    fputc('\n', out);
-    table_print(&t, "", out);
+    fputs("\nerrors by band of sizes, beside what is aimed at\n", out);
+    table_print(&t, "  ", out);
+    fputs("bands: floor to 32 KiB, low above, middle 64 KiB to 64 MiB, upper above, plateau from 256 MiB on\n"
+          "ln: of simulated over measured time; in 1.07: points at most a factor of 1.07 off; bias: mean ln\n"
+          "fit: constants were read off these runs; held: they were not\n",
+          out);
+    if (has_prototype(s))
+        fputs("prototype: a slice-level model with every mechanism, on the same points\n", out);
     fputs("aims: floor 90 % within 1.15; middle 80 % within 1.3 and a mean |ln| of 0.15; plateau 80 % within "
           "1.07 and 95 % within 1.15\n",
           out);

@@ -14,5 +14,5 @@ bool validate_network(const validate_request *q, sim_error *error)
         validate_print_json(q->arena, "network", &suite.rows, stdout);
     else
         validate_print(q->arena, &suite.rows, true, &(validate_columns){ .units = suite.units }, stdout);
-    return true;
+    return validate_scored(&suite.rows, error);
 }

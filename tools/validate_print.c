@@ -79,6 +79,7 @@ static void print_sources(arena *a, const compared_row_array *rows, const valida
                                             { "MAPE", true },    { "median", true },  { "worst", true },
                                             { "tau", true },     { "constant", true } };
     const compared_source_array sources = compare_sources(a, rows);
+    if (sources.count == 0) return;
     table t = table_make(a, columns, told->constant ? 8 : 7);
     for (uint32_t i = 0; i < sources.count; i++) {
         const compared_source *s = &sources.items[i];

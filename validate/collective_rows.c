@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "validate/collective_rows.h"
-#include "sim/csv.h"
 #include "sim/map.h"
 #include "sim/units.h"
 #include "sim/words.h"
@@ -222,11 +221,16 @@ static bool read_row(table *t, const csv_field *fields)
 
 bool collective_rows_read(arena *a, const char *path, collective_rows *out, sim_error *error)
 {
+    csv_reader *csv = csv_open(a, path, NULL, error);
+    return csv && collective_rows_take(a, csv, out, error);
+}
+
+bool collective_rows_take(arena *a, csv_reader *csv, collective_rows *out, sim_error *error)
+{
     const csv_field *fields;
     *out = (collective_rows){ 0 };
-    table t = { .arena = a, .runs = text_map_create(a), .out = out, .error = error };
-    t.csv = csv_open(a, path, NULL, error);
-    if (!t.csv || !find_columns(&t)) return false;
+    table t = { .arena = a, .csv = csv, .runs = text_map_create(a), .out = out, .error = error };
+    if (!find_columns(&t)) return false;
     while ((fields = csv_next(t.csv, error)) != NULL)
         if (!read_row(&t, fields)) return false;
     return !sim_failed(error);

@@ -4,7 +4,7 @@
 // first row alone.
 #pragma once
 #include "sim/array.h"
-#include "sim/error.h"
+#include "sim/csv.h"
 #include <stdbool.h>
 
 typedef enum run_column {
@@ -53,3 +53,5 @@ typedef struct collective_rows {
 // ranks that are not alike on all nodes; by one rule (field_rule.h) words of algorithm, protocol, dtype and in_place that are
 // none of theirs ("NVLS expected" goes on behind one), NICs and their speeds that cannot be.
 bool collective_rows_read(arena *a, const char *path, collective_rows *out, sim_error *error);
+// The same from a reader that has read its header.
+bool collective_rows_take(arena *a, csv_reader *csv, collective_rows *out, sim_error *error);

@@ -101,6 +101,19 @@ static bool is_chosen(const builder *b, const measured_run *run)
            rule_matches(wanted, run->fields[RUN_ID]);
 }
 
+// A text with which several runs or sources begin is a pattern that lacks its end.
+static bool hint_at_pattern(const builder *b)
+{
+    const char *wanted = b->options->source, *pattern = arena_format(b->a, "%s*", wanted);
+    uint32_t runs = 0;
+    for (uint32_t i = 0; i < b->rows.runs.count; i++) {
+        const measured_run *run = &b->rows.runs.items[i];
+        runs += rule_matches(pattern, run->fields[RUN_ID]) || rule_matches(pattern, run->fields[RUN_SOURCE]);
+    }
+    if (runs > 1) sim_hint(b->error, "--source '%s': %u runs begin so", pattern, runs);
+    return runs > 1;
+}
+
 static bool check_choice(builder *b)
 {
     char shown[WORDS_SHOWN_SIZE];
@@ -114,7 +127,9 @@ static bool check_choice(builder *b)
     if (!b->options->source) return true; // an empty table
     sim_fail(b->error, SIM_EXIT_INPUT, NULL, "no run has the id or the source \"%s\"",
              words_show(shown, b->options->source));
-    return words_hint(b->error, b->options->source, known.items, known.count, 6, "runs and their sources");
+    if (hint_at_pattern(b)) return false;
+    return words_hint_holders(b->error, b->options->source, known.items, known.count, 6,
+                              "runs and their sources");
 }
 
 // ---- what was measured

@@ -235,6 +235,44 @@ static void assumptions_are_named_with_their_source(void **state)
     destroy(&b);
 }
 
+// DGX H100 names its classes; a node of one's own that does not takes them by rule, and it is said. One node uses no NIC.
+static void costs_by_rule_are_named(void **state)
+{
+    static const char own[] =
+        "{ name: own, gpu: h100-sxm, gpus: 2, host_memory: 1 TB, power: 2 kW, nics: 2, nic_pcie_rate: 50 "
+        "GB/s, "
+        "scale_up: { kind: nvswitch, rate: 450 GB/s, payload_ratio: 0.8, delay: 300 ns }, "
+        "nic: { rate: 200 Gb/s, payload_ratio: 0.96 } }";
+    static const struct {
+        const char *node, *rest;
+        uint32_t count;
+        const char *names[2];
+    } rows[] = {
+        { "dgx-h100", "", 0, { NULL } },
+        { own, "", 1, { "nvlink4" } },
+        { own,
+          ", nodes: 2, fabric: { topology: single-switch, switch: qm8790 }",
+          2,
+          { "nvlink4", "infiniband-hdr" } },
+        { own,
+          ", nodes: 2, fabric: { topology: single-switch, switch: sn3700, transport: roce }",
+          2,
+          { "nvlink4", "roce" } },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        char text[1024];
+        loaded l;
+        snprintf(text, sizeof(text), "cluster: { node: %s%s }\n", rows[i].node, rows[i].rest);
+        if (!loaded_read(&l, *state, text, NULL, 0)) fail_msg("%s", l.error.message);
+        assumption_array found = { 0 };
+        summary_usual_costs(l.a, &l.s, &found);
+        assert_int_equal(found.count, rows[i].count);
+        for (uint32_t k = 0; k < found.count; k++)
+            assert_string_equal(found.items[k].value, rows[i].names[k]);
+        arena_destroy(l.a);
+    }
+}
+
 int main(void)
 {
 #define IN_SCRATCH(test_) cmocka_unit_test_setup_teardown(test_, scratch_enter, scratch_leave)
@@ -244,6 +282,7 @@ int main(void)
         IN_SCRATCH(a_pipeline_has_an_ideal_bubble),
         IN_SCRATCH(what_is_not_known_has_a_reason),
         cmocka_unit_test(the_digest_is_of_values),
+        IN_SCRATCH(costs_by_rule_are_named),
         IN_SCRATCH(assumptions_are_named_with_their_source),
     };
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
