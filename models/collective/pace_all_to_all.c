@@ -8,11 +8,11 @@
 // out four times too fast (few NICs in use there, or an oversubscribed network).
 //
 // Unequal parts, a matrix of them: as long as the slowest rank, of what it sends (its row) or of what it receives (its column),
-// inside its node and over its NIC, each as above with the peers that it exchanges something with: their number for n-1 and
-// n-g, the mean part for S/n. Its NIC has NIC min(1, NICs x its bytes / those of its node), which is the same where
-// all are alike; and no rank is faster than the largest part alone on its k channels. Sends and receives run on the same
-// channels, so both go at the same rates. Whose paths cross in the network, max-min says when it is played. No run with
-// unequal parts is published: untested.
+// inside its node and over its NIC, each as above: T0, t_peer and S with the peers that it exchanges something with, their
+// number for n-1 and n-g, the mean part for S/n; m as if it did with all. No rank is faster than the largest part alone on its
+// k channels, which is what few peers come to. A NIC has NIC min(1, NICs x its bytes / those of its node), which is the same
+// where all are alike. Sends and receives run on the same channels, so both go at the same rates. Whose paths cross in the
+// network, max-min says when it is played. No run with unequal parts is published: untested.
 #include "models/collective/pace_internal.h"
 #include <math.h>
 
@@ -136,21 +136,26 @@ static exchange mean_of(const load *l, uint32_t at_once)
     return (exchange){ (double)l->bytes / l->peers, l->peers, at_once };
 }
 
+static exchange largest_of(const load *l)
+{
+    return (exchange){ (double)l->largest_bytes, 1, 1 };
+}
+
 static void look_at_rank(unequal *u, const load *inner, const load *outer, uint64_t node_bytes)
 {
     const collective_layout *l = u->outer.layout;
-    const uint32_t peers = inner->peers + outer->peers;
+    const uint32_t others = l->ranks - 1, at_once = at_once_outside(&u->outer, others);
     if (inner->peers > 0 && l->link_mBps > 0) {
-        const exchange all = mean_of(inner, l->nodes == 1 ? peers : at_once_outside(&u->outer, peers));
+        const exchange all = mean_of(inner, l->nodes == 1 ? others : at_once), largest = largest_of(inner);
         keep_slower(u, inside(&u->inner, &all));
-        keep_slower(u, inside(&u->inner, &(exchange){ (double)inner->largest_bytes, 1, 1 }));
+        keep_slower(u, inside(&u->inner, &largest));
     }
     if (outer->peers > 0) {
         const double nic_Bps = (double)l->nic_mBps * 1e-3;
         const double share = (double)l->nics_per_node * (double)outer->bytes / (double)node_bytes;
-        const exchange all = mean_of(outer, at_once_outside(&u->outer, peers));
+        const exchange all = mean_of(outer, at_once), largest = largest_of(outer);
         keep_slower(u, outside(&u->outer, &all, nic_Bps * fmin(1, share)));
-        keep_slower(u, outside(&u->outer, &(exchange){ (double)outer->largest_bytes, 1, 1 }, nic_Bps));
+        keep_slower(u, outside(&u->outer, &largest, nic_Bps));
     }
 }
 

@@ -157,7 +157,12 @@ static void a_hot_receiver_takes_as_long_as_its_column(void **state)
         assert_int_equal(r.algorithm, ALGORITHM_PAIRWISE);
         assert_int_equal(r.nic_least_ps, 5000000000);
         assert_int_equal(r.wire_bytes, 25000000); // five of six send
-        assert_near((double)r.time_ps, 5.1e9, 0.02);
+        // As long as where all receive as much, which the kernels slow down a little.
+        const collective_bench_result equal = play(u, COLLECTIVE_ALL_TO_ALL, 180000000, ALGORITHM_AUTO,
+                                                   PROTOCOL_AUTO, (collective_grain)grain);
+        assert_int_equal(equal.nic_least_ps, 5000000000);
+        assert_near((double)r.time_ps, (double)equal.time_ps, 1e-6);
+        assert_near((double)r.time_ps, 5.2e9, 0.04);
     }
     drop(u);
 }
