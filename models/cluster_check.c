@@ -197,20 +197,50 @@ static bool check_adaptive(const fabric_def *f, const bind_reader *r, sim_error 
     return true;
 }
 
+enum { BOXES = 3 };
+
+// NULL: not named, or as the tier below.
+static void named_switches(const fabric_def *f, const switch_def *boxes[BOXES])
+{
+    boxes[0] = f->has.network_switch ? &f->network_switch : NULL;
+    boxes[1] = f->has.spine_switch ? &f->spine_switch : NULL;
+    boxes[2] = f->has.core_switch ? &f->core_switch : NULL;
+}
+
 // Sums in switches are InfiniBand's.
 static bool check_sharp(const fabric_def *f, const bind_reader *r, sim_error *error)
 {
-    const switch_def *const boxes[] = { f->has.network_switch ? &f->network_switch : NULL,
-                                        f->has.spine_switch ? &f->spine_switch : NULL,
-                                        f->has.core_switch ? &f->core_switch : NULL };
+    const switch_def *boxes[BOXES];
+    named_switches(f, boxes);
     if (!f->sharp) return true;
+    if (!boxes[0])
+        return REFUSE(f->sharp, "sums are of switches that can, and this fabric names none") ||
+               sim_hint(error, "leave sharp out, or switch: qm9700, in a topology that has one");
     if (f->transport == 1 + TRANSPORT_ROCE || f->transport == 1 + TRANSPORT_TCP)
         return REFUSE(f->sharp, "over %s no switch sums what NICs send", transport_words[f->transport - 1]) ||
                sim_hint(error, "leave sharp out, or transport: infiniband");
-    for (uint32_t i = 0; i < ARRAY_COUNT(boxes); i++)
+    for (uint32_t i = 0; i < BOXES; i++)
         if (boxes[i] && !boxes[i]->sharp)
             return REFUSE(f->sharp, "switch \"%s\" cannot sum what NICs send", boxes[i]->name) ||
                    sim_hint(error, "leave sharp out, or an InfiniBand switch with SHARP: qm9700");
+    return true;
+}
+
+// RoCE runs on Ethernet. TCP is not looked at: it runs on InfiniBand as well.
+static bool check_transport_layer(const fabric_def *f, const bind_reader *r, sim_error *error)
+{
+    const int needed = f->transport == 1 + TRANSPORT_INFINIBAND ? LINK_LAYER_INFINIBAND
+                       : f->transport == 1 + TRANSPORT_ROCE     ? LINK_LAYER_ETHERNET
+                                                                : LINK_LAYER_ANY;
+    const switch_def *boxes[BOXES];
+    named_switches(f, boxes);
+    for (uint32_t i = 0; i < BOXES && needed != LINK_LAYER_ANY; i++)
+        if (boxes[i] && boxes[i]->link_layer != LINK_LAYER_ANY && boxes[i]->link_layer != needed)
+            return REFUSE(f->transport, "transport %s needs switches of %s, but \"%s\" speaks %s",
+                          transport_words[f->transport - 1], link_layer_words[needed], boxes[i]->name,
+                          link_layer_words[boxes[i]->link_layer]) ||
+                   sim_hint(error, "transport: nic, or switch: %s",
+                            needed == LINK_LAYER_ETHERNET ? "sn5600" : "qm9700");
     return true;
 }
 
@@ -218,7 +248,7 @@ static bool check_fabric(const fabric_def *f, const bind_reader *r, sim_error *e
 {
     return check_keys(f, r, error) && check_xgft(f, r, error) && check_switches(f, r, error) &&
            check_lists(f, r, error) && check_transport(f, r, error) && check_adaptive(f, r, error) &&
-           check_sharp(f, r, error);
+           check_sharp(f, r, error) && check_transport_layer(f, r, error);
 }
 
 // ---- nodes
@@ -263,11 +293,42 @@ static bool check_nics(const cluster_def *c, const bind_reader *r, sim_error *er
     return sim_hint(error, "nodes: 1, without a fabric, or a switch with more ports");
 }
 
+static bool refuse_layer(const fabric_def *f, const switch_def *box, const node_def *node,
+                         const bind_reader *r, sim_error *error)
+{
+    const sim_place *where = box == &f->network_switch ? bind_place_of(r, &f->network_switch)
+                             : box == &f->spine_switch ? bind_place_of(r, &f->spine_switch)
+                                                       : bind_place_of(r, &f->core_switch);
+    sim_fail(error, SIM_EXIT_INPUT, where, "switch \"%s\" speaks %s, but NIC \"%s\" of node \"%s\" %s",
+             box->name, link_layer_words[box->link_layer], node->nic.name, node->name,
+             link_layer_words[node->nic.link_layer]);
+    if (node->nic.usual_switch)
+        return sim_hint(error, "switch: %s, or another NIC, or its link_layer: %s", node->nic.usual_switch,
+                        link_layer_words[box->link_layer]);
+    return sim_hint(error, "a switch of %s, or a NIC with link_layer: %s",
+                    link_layer_words[node->nic.link_layer], link_layer_words[box->link_layer]);
+}
+
+static bool check_layers(const cluster_def *c, const bind_reader *r, sim_error *error)
+{
+    const switch_def *boxes[BOXES];
+    named_switches(&c->fabric, boxes);
+    for (uint32_t g = 0; g < c->group_count; g++) {
+        const node_def *node = c->groups[g].node;
+        if (node->nics == 0 || !node->has_nic || node->nic.link_layer == LINK_LAYER_ANY) continue;
+        for (uint32_t i = 0; i < BOXES; i++)
+            if (boxes[i] && boxes[i]->link_layer != LINK_LAYER_ANY &&
+                boxes[i]->link_layer != node->nic.link_layer)
+                return refuse_layer(&c->fabric, boxes[i], node, r, error);
+    }
+    return true;
+}
+
 bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error)
 {
     const fabric_def *f = &c->fabric;
     if (!check_counts(c, r, error) || !degraded_check(&c->degraded, r, error)) return false;
-    if (f->given && !check_fabric(f, r, error)) return false;
+    if (f->given && (!check_fabric(f, r, error) || !check_layers(c, r, error))) return false;
     if (c->nodes == 1 || (is_one_domain(c) && !f->given)) return true;
     if (!f->given) {
         if (c->list.count > 0)

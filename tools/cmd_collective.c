@@ -187,9 +187,11 @@ static bool load(const collective_command_options *o, uint32_t nodes, arena *a, 
     const sim_place name = sim_place_of_option("--cluster", o->cluster);
     const sim_place shape = sim_place_of_option("--fabric",
                                                 o->topology >= 0 ? fabric_topology_words[o->topology] : "");
-    const cluster_named wanted = {
-        .name = o->cluster, .nodes = nodes, .topology = o->topology, .called = "--cluster"
-    };
+    const cluster_named wanted = { .name = o->cluster,
+                                   .nodes = nodes,
+                                   .topology = o->topology,
+                                   .called = o->topology >= 0 ? "--cluster, --nodes, --fabric"
+                                                              : "--cluster, --nodes" };
     return cluster_named_load(a, &parts, &wanted,
                               &(cluster_named_places){ .name = &name, .topology = &shape }, sets.items,
                               sets.count, out, error);

@@ -3,6 +3,8 @@
 #include "models/hardware/limits.h"
 #include <math.h>
 
+const char *const link_layer_words[] = { "any", "infiniband", "ethernet", "slingshot", "omni-path", NULL };
+
 const bind_row nic_binds[] = {
     BIND_TEXT(nic_def, name, "name", BIND_DEFAULT(0, "unnamed"),
               BIND_NOTE("what it is called in tables and messages")),
@@ -14,6 +16,8 @@ const bind_row nic_binds[] = {
         nic_def, delay_ps, "delay", BIND_DEFAULT(0.0, "0 ns"), BIND_AT_LEAST(0), BIND_AT_MOST(DELAY_MAX_S),
         BIND_NOTE("from memory to the line or back; counts in the round trip of a transport alone, for what "
                   "collectives cost at each message contains it")),
+    BIND_ENUM(nic_def, link_layer, "link_layer", link_layer_words, BIND_DEFAULT(LINK_LAYER_ANY, "any"),
+              BIND_NOTE("what its ports are set to: they need a switch of the same; any: nothing is said")),
     BIND_PART(nic_def, costs, "costs", "nic_costs", nic_costs_binds, BIND_SET_FLAG(nic_def, has_costs),
               .default_text = "by rate and transport",
               BIND_NOTE("what collectives get out of it: a name of the catalogue or a mapping")),
@@ -26,6 +30,8 @@ const bind_row nic_binds[] = {
 const bind_row switch_binds[] = {
     BIND_TEXT(switch_def, name, "name", BIND_DEFAULT(0, "unnamed"),
               BIND_NOTE("what it is called in tables and messages")),
+    BIND_ENUM(switch_def, link_layer, "link_layer", link_layer_words, BIND_DEFAULT(LINK_LAYER_ANY, "any"),
+              BIND_NOTE("what its ports speak; any: nothing is said")),
     BIND_U32(switch_def, ports, "ports", BIND_REQUIRED, BIND_AT_LEAST(1), BIND_AT_MOST(1e6),
              BIND_NOTE("of port_rate each")),
     BIND_RATE(switch_def, port_rate_Bps, "port_rate", BIND_REQUIRED, BIND_ABOVE(0),

@@ -4,11 +4,22 @@
 #include "models/hardware/link_costs.h"
 #include "sim/bind.h"
 
+// What ports speak. A NIC that can speak several is set to one; ANY: nobody says, and all fit.
+typedef enum link_layer {
+    LINK_LAYER_ANY,
+    LINK_LAYER_INFINIBAND,
+    LINK_LAYER_ETHERNET,
+    LINK_LAYER_SLINGSHOT,
+    LINK_LAYER_OMNI_PATH
+} link_layer;
+extern const char *const link_layer_words[]; // "any", "infiniband", ...; ends with NULL
+
 typedef struct nic_def {
     const char *name;
     double rate_Bps;      // of the line, per direction
     double payload_ratio; // share of the line rate that payload gets
     sim_time delay_ps;    // memory to line, or line to memory
+    int link_layer;
     bool has_costs;
     nic_costs costs; // what a collective library gets out of it
     const char
@@ -17,6 +28,7 @@ typedef struct nic_def {
 
 typedef struct switch_def {
     const char *name;
+    int link_layer;
     uint32_t ports;
     double port_rate_Bps;
     sim_time delay_ps;     // port to port

@@ -203,6 +203,46 @@ static const struct refusal refusals[] = {
       "    4 |   fabric: { topology: single-switch, switch: qm9700, transport: roce, sharp: true }\n"
       "      |                                                                       ^\n"
       "  hint: leave sharp out, or transport: infiniband\n" },
+    { "sums of switches that nobody names",
+      "cluster:\n  " BARE
+      "\n  nodes: 2\n  fabric: { topology: single-switch, link: { rate: 1 GB/s, delay: 1 us }, "
+      "sharp: true }\n",
+      "s.yaml:4:75: error: sums are of switches that can, and this fabric names none\n"
+      "    4 |   fabric: { topology: single-switch, link: { rate: 1 GB/s, delay: 1 us }, sharp: true }\n"
+      "      |                                                                           ^\n"
+      "  hint: leave sharp out, or switch: qm9700, in a topology that has one\n" },
+    { "RoCE under an InfiniBand switch",
+      "cluster:\n  node: { name: host, gpus: 0, nics: 1, nic: connectx-7-roce }\n  nodes: 2\n"
+      "  fabric: { topology: single-switch, switch: qm9700 }\n",
+      "s.yaml:4:38: error: switch \"qm9700\" speaks infiniband, but NIC \"connectx-7-roce\" of node \"host\" "
+      "ethernet\n"
+      "    4 |   fabric: { topology: single-switch, switch: qm9700 }\n"
+      "      |                                      ^\n"
+      "  hint: switch: sn5600-400g, or another NIC, or its link_layer: infiniband\n" },
+    { "InfiniBand under an Ethernet switch",
+      "cluster:\n  node: { name: host, gpus: 0, nics: 1, nic: connectx-7 }\n  nodes: 2\n"
+      "  fabric: { topology: single-switch, switch: sn5600-400g }\n",
+      "s.yaml:4:38: error: switch \"sn5600-400g\" speaks ethernet, but NIC \"connectx-7\" of node \"host\" "
+      "infiniband\n"
+      "    4 |   fabric: { topology: single-switch, switch: sn5600-400g }\n"
+      "      |                                      ^\n"
+      "  hint: switch: qm9700, or another NIC, or its link_layer: ethernet\n" },
+    { "InfiniBand under Ethernet spines",
+      "cluster:\n  node: { name: host, gpus: 0, nics: 1, nic: { rate: 400 Gb/s, payload_ratio: 1, "
+      "link_layer: infiniband } }\n"
+      "  nodes: 2\n  fabric: { topology: fat-tree, switch: qm9700, spine_switch: sn5600-400g }\n",
+      "s.yaml:4:49: error: switch \"sn5600-400g\" speaks ethernet, but NIC \"unnamed\" of node \"host\" "
+      "infiniband\n"
+      "    4 |   fabric: { topology: fat-tree, switch: qm9700, spine_switch: sn5600-400g }\n"
+      "      |                                                 ^\n"
+      "  hint: a switch of infiniband, or a NIC with link_layer: ethernet\n" },
+    { "RoCE's packets through an InfiniBand switch",
+      "cluster:\n  " BARE
+      "\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700, transport: roce }\n",
+      "s.yaml:4:54: error: transport roce needs switches of ethernet, but \"qm9700\" speaks infiniband\n"
+      "    4 |   fabric: { topology: single-switch, switch: qm9700, transport: roce }\n"
+      "      |                                                      ^\n"
+      "  hint: transport: nic, or switch: sn5600\n" },
     { "a transport that is none",
       "cluster:\n  " BARE
       "\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700, transport: rocky }\n",
