@@ -53,18 +53,6 @@ static const bind_row nvls_binds[] = {
     BIND_END,
 };
 
-static const bind_row channel_binds[] = {
-    BIND_U32(channel_terms, in_node, "in_node", BIND_REQUIRED, BIND_AT_MOST(1024),
-             BIND_NOTE("thread blocks, each on a multiprocessor, of a group inside a node")),
-    BIND_U32(channel_terms, over_nodes, "over_nodes", BIND_REQUIRED, BIND_AT_MOST(1024),
-             BIND_NOTE("at most, of a group over several nodes")),
-    BIND_U32(channel_terms, per_gpu, "per_gpu", BIND_REQUIRED, BIND_AT_MOST(1024),
-             BIND_NOTE("over nodes for each member in a node; of a send and receive")),
-    BIND_NUMBER(channel_terms, memory_traffic, "memory_traffic", BIND_REQUIRED, BIND_AT_LEAST(0),
-                BIND_AT_MOST(16), BIND_NOTE("bytes in the GPU's memory per byte that its links move")),
-    BIND_END,
-};
-
 // ---- the tuner
 
 static bool check_classes(const void *field, const doc_node *node, sim_error *error)
@@ -261,8 +249,11 @@ const bind_row collective_library_binds[] = {
     BIND_STRUCT(collective_library, ring, "ring", ring_binds, BIND_REQUIRED, BIND_NOTE("ring, by protocol")),
     BIND_STRUCT(collective_library, nvls, "nvls", nvls_binds, BIND_REQUIRED,
                 BIND_NOTE("all-reduce in the NVSwitch")),
-    BIND_STRUCT(collective_library, channels, "channels", channel_binds,
-                BIND_NOTE("what collectives take of a GPU that computes beside them; without: nothing")),
+    BIND_NUMBER(
+        collective_library, memory_traffic, "memory_traffic", BIND_DEFAULT(0, "0"), BIND_AT_LEAST(0),
+        BIND_AT_MOST(16),
+        BIND_NOTE("bytes in the GPU's memory per byte that its links move; 0: collectives slow nothing "
+                  "that computes beside them")),
     BIND_STRUCT(collective_library, tuning, "tuning", tuning_binds, BIND_REQUIRED,
                 BIND_NOTE("what its tuner believes beside the terms above")),
     BIND_STRUCT(collective_library, kernels, "kernels", kernels_binds, BIND_REQUIRED,

@@ -101,19 +101,13 @@ typedef struct library_kernels {
     uint64_t most_network_part_bytes;
 } library_kernels;
 
-// What its kernels hold of a GPU while they run: a thread block for each channel, which has a multiprocessor to itself.
-typedef struct channel_terms {
-    uint32_t in_node;      // of a group inside a node, or inside a domain of NVSwitches
-    uint32_t over_nodes;   // at most
-    uint32_t per_gpu;      // over nodes for each member in a node; of a send and receive
-    double memory_traffic; // bytes read and written in the GPU's memory per byte that its links move
-} channel_terms;
-
 typedef struct collective_library {
     const char *name;
     protocol_terms ring[PROTOCOLS];
     nvls_terms nvls;
-    channel_terms channels; // all 0: nothing
+    // Bytes read and written in the GPU's memory per byte that its links move. While a collective runs, its kernels hold a
+    // multiprocessor for each of its channels as well. 0: what computes beside it is not slowed.
+    double memory_traffic;
     library_tuning tuning;
     library_kernels kernels;
 } collective_library;
