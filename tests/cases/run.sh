@@ -64,12 +64,13 @@ play() { # COMMAND
     paths=$file
 }
 
+# Leaves in $scale what a unit is of bytes and seconds.
 scale_of() { # UNIT
     case $1 in
-    GB/s) echo 1e-9 ;;
-    us) echo 1e6 ;;
-    ms) echo 1e3 ;;
-    s | x) echo 1 ;;
+    GB/s) scale=1e-9 ;;
+    us) scale=1e6 ;;
+    ms) scale=1e3 ;;
+    s | x) scale=1 ;;
     *)
         printf 'run.sh: unknown unit %s\n' "$1" >&2
         return 1
@@ -82,7 +83,8 @@ read_path() { # PATH UNIT
         grep -qxF -- "${1%% is *} ${1#* is }" "$paths" && echo 1 || echo 0
         return
     fi
-    awk -v path="$1" -v scale="$(scale_of "$2")" '
+    scale_of "$2" || return 1
+    awk -v path="$1" -v scale="$scale" '
         $1 == path && $2 ~ /^-?[0-9]/ { printf "%.6g\n", $2 * scale; found = 1 }
         END { exit !found }' "$paths" || {
         printf 'there is no number at %s\n' "$1"
@@ -106,6 +108,10 @@ measure() { # UNIT COMMAND READ SEEDS
         }
         all+="$one "
     done
+    if [[ -z $4 ]]; then
+        got="$one $one $one"
+        return
+    fi
     got=$(awk -v all="$all" 'BEGIN {
         n = split(all, v, " ")
         least = most = v[1]
@@ -131,17 +137,18 @@ judge() { # VALUE LEAST MOST MISS_LEAST MISS_MOST
         }'
 }
 
-range() { # LEAST MOST
+# Leaves in $range what was asked for, in words.
+range_of() { # LEAST MOST
     if [[ -z $1 && -z $2 ]]; then
-        echo ''
+        range=''
     elif [[ -z $1 ]]; then
-        echo "at most $2"
+        range="at most $2"
     elif [[ -z $2 ]]; then
-        echo "at least $1"
+        range="at least $1"
     elif [[ $1 == "$2" ]]; then
-        echo "$1"
+        range=$1
     else
-        echo "$1 to $2"
+        range="$1 to $2"
     fi
 }
 shown() { awk -v v="$1" 'BEGIN { printf((v + 0 >= 1000) ? "%.0f" : "%.3g", v) }'; }
@@ -192,11 +199,12 @@ while IFS=, read -r case value unit command path seeds least most miss_least mis
     verdict=$(judge "$mean" "$least" "$most" "$miss_least" "$miss_most")
     text="$(shown "$mean") $unit"
     [[ -z $seeds ]] || text+=" ($(shown "$low")-$(shown "$high"))"
-    printf '%-28s %-34s %-18s %-22s %s\n' "$case" "${value//_/ }" "$(range "$least" "$most")" "$text" "$verdict"
+    range_of "$least" "$most"
+    printf '%-28s %-34s %-18s %-22s %s\n' "$case" "${value//_/ }" "$range" "$text" "$verdict"
     [[ -z $verdict ]] || played=$((played + 1))
     [[ $verdict != miss ]] || misses=$((misses + 1))
     [[ $verdict != WRONG* ]] || failures=$((failures + 1)) wrong=$((wrong + 1))
-    [[ -z $verdict ]] || keep "$case" "| [$case]($(page_of "$case")) | ${value//_/ } | $(range "$least" "$most") $unit | $text | $verdict |"
+    [[ -z $verdict ]] || keep "$case" "| [$case]($(page_of "$case")) | ${value//_/ } | $range $unit | $text | $verdict |"
 done <"$table"
 if [[ $played == 0 ]]; then
     echo 'run.sh: no case is called so' >&2

@@ -4,49 +4,53 @@
 # know all. Each #include "..." is written from the root of the tree, so that it shows its layer.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# The level of a file: it may include its own level and lower ones. Levels within models are 10 to 19.
+# The level of a file, left in $level: it may include its own level and lower ones. Levels within models are 10 to 19.
 level_of() {
     case $1 in
-    sim/*) echo 0 ;;
-    models/windtunnel.h) echo 19 ;;
-    models/ids.* | models/dtype.* | models/digest.* | models/part*.* | models/tables*.*) echo 11 ;;
-    models/hardware/* | models/network/*) echo 12 ;;
-    models/collective/* | models/traffic/* | models/storage/* | models/reliability/*) echo 13 ;;
-    models/training/* | models/cost.*) echo 14 ;;
-    models/*/*) echo unknown ;;
-    models/*) echo 15 ;;
-    validate/*) echo 20 ;;
-    tools/*) echo 30 ;;
-    tests/*) echo 40 ;;
-    *) echo unknown ;;
+    sim/*) level=0 ;;
+    models/windtunnel.h) level=19 ;;
+    models/ids.* | models/dtype.* | models/digest.* | models/part*.* | models/tables*.*) level=11 ;;
+    models/hardware/* | models/network/*) level=12 ;;
+    models/collective/* | models/traffic/* | models/storage/* | models/reliability/*) level=13 ;;
+    models/training/* | models/cost.*) level=14 ;;
+    models/*/*) level=unknown ;;
+    models/*) level=15 ;;
+    validate/*) level=20 ;;
+    tools/*) level=30 ;;
+    tests/*) level=40 ;;
+    *) level=unknown ;;
     esac
 }
 
+# What grep prints of an include.
+readonly include='^[[:space:]]*#[[:space:]]*include[[:space:]]*"'
+readonly hit_include="^([^:]+:[0-9]+):${include#^}([^\"]*)"
+
 check() {
-    local file hit line name from to
+    local file hit place name level from
     while IFS= read -r file; do
-        from=$(level_of "$file")
-        if [[ $from == unknown ]]; then
-            report "$file" "lies in a folder whose level tests/tidy/includes.sh does not know"
-            continue
-        fi
-        while IFS= read -r hit; do
-            [[ -n $hit ]] || continue
-            line=${hit%%:*}
-            name=$(sed -E 's/^[0-9]+:[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*$/\1/' <<<"$hit")
-            to=$(level_of "$name")
-            if [[ $to == unknown || ! -f $name ]]; then
-                report "$file:$line" "#include \"$name\" is no file of this tree, named from its root"
-            elif [[ $file == models/windtunnel.h ]]; then
-                report "$file:$line" "the public header includes nothing of ours, but $name"
-            elif ((to > from)) && [[ $name != models/windtunnel.h || $from -lt 15 ]]; then
-                report "$file:$line" "includes $name, which is above it"
-            elif [[ $file:$name == models/hardware/*:models/network/* ||
-                $file:$name == models/network/*:models/hardware/* ]]; then
-                report "$file:$line" "hardware and network do not know each other, but it includes $name"
-            fi
-        done <<<"$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$file" || true)"
+        level_of "$file"
+        [[ $level != unknown ]] || report "$file" "lies in a folder whose level tests/tidy/includes.sh does not know"
     done <<<"$(source_files)"
+    while IFS= read -r hit; do
+        [[ $hit =~ $hit_include ]] || continue
+        place=${BASH_REMATCH[1]} name=${BASH_REMATCH[2]}
+        file=${place%:*}
+        level_of "$file"
+        from=$level
+        [[ $from != unknown ]] || continue
+        level_of "$name"
+        if [[ $level == unknown || ! -f $name ]]; then
+            report "$place" "#include \"$name\" is no file of this tree, named from its root"
+        elif [[ $file == models/windtunnel.h ]]; then
+            report "$place" "the public header includes nothing of ours, but $name"
+        elif ((level > from)) && [[ $name != models/windtunnel.h || $from -lt 15 ]]; then
+            report "$place" "includes $name, which is above it"
+        elif [[ $file:$name == models/hardware/*:models/network/* ||
+            $file:$name == models/network/*:models/hardware/* ]]; then
+            report "$place" "hardware and network do not know each other, but it includes $name"
+        fi
+    done <<<"$(source_files | xargs -r -d '\n' grep -HnE -e "$include" -- || true)"
 }
 
 base_tree() {

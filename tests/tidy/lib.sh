@@ -4,6 +4,8 @@
 #   check       looks at the tree in the working folder and calls `report PLACE WHAT` for each violation
 #   self_test   plants violations with `plant` and asks for each with `expect`, so that green means something
 # and ends with `tidy_main "$@"`: an argument is the tree's root, --self-test runs the self-test.
+# A check starts a handful of processes, however many files the tree has: where starting one is slow, a few for each file
+# take minutes.
 set -euo pipefail
 export LC_ALL=C
 
@@ -25,26 +27,40 @@ source_files() { tree_files | grep -E '\.(c|h|cpp)$' || true; }
 
 # Scripts: named so, or starting with #!.
 script_files() {
-    local file start
-    tree_files | while IFS= read -r file; do
-        start=$(head -c 2 "$file" | tr -d '\0')
-        if [[ $file == *.sh || $start == '#!' ]]; then printf '%s\n' "$file"; fi
-    done
+    tree_files | awk '{
+        start = ""
+        getline start < $0
+        close($0)
+        if (/\.sh$/ || start ~ /^#!/) print
+    }'
+}
+
+# Reports each line that a regular expression finds in the files named on standard input.
+report_lines() { # REGEX WHAT [OPTION of grep...]
+    local hit rest
+    while IFS= read -r hit; do # FILE:LINE:TEXT
+        rest=${hit#*:}
+        report "${hit%%:*}:${rest%%:*}" "$2: ${rest#*:}"
+    done < <(xargs -r -d '\n' grep -HnE "${@:3}" -e "$1" -- || true)
 }
 
 # For self-tests: a small tree with one file that breaks the rule.
 scratch=
+trees=0
 new_tree() {
-    [[ -n $scratch ]] && rm -rf "$scratch"
-    scratch=$(mktemp -d)
-    cd "$scratch"
+    [[ -n $scratch ]] || scratch=$(mktemp -d)
+    trees=$((trees + 1))
+    mkdir "$scratch/$trees"
+    cd "$scratch/$trees"
     base_tree
 }
 # A self-test may redefine this: what a tree has before anything is planted.
 base_tree() { :; }
 plant() { # FILE, its text on standard input
-    mkdir -p "$(dirname "$1")"
-    cat >"$1"
+    local text
+    [[ $1 != */* || -d ${1%/*} ]] || mkdir -p "${1%/*}"
+    IFS= read -r -d '' text || true # to the end: there is no NUL
+    printf '%s' "$text" >"$1"
 }
 self_failures=0
 expect() { # NAME, TEXT that the check must print; an empty TEXT: the check must find nothing

@@ -5,16 +5,25 @@
 
 readonly licence='SPDX-License-Identifier: GPL-3.0-or-later'
 
+# Of the files named on standard input, those that do not have LINE among their first COUNT lines.
+files_without() { # LINE COUNT
+    awk -v line="$1" -v count="$2" '{
+        found = 0
+        for (i = 0; i < count && (getline text < $0) > 0; i++) if (text == line) found = 1
+        close($0)
+        if (!found) print
+    }'
+}
+
 check() {
     local file
     while IFS= read -r file; do
-        [[ -n $file ]] || continue
-        head -n 1 "$file" | grep -qxF "// $licence" || report "$file" "the first line is not: // $licence"
-    done <<<"$(source_files)"
+        report "$file" "the first line is not: // $licence"
+    done < <(source_files | files_without "// $licence" 1)
     while IFS= read -r file; do
-        [[ -n $file ]] || continue
-        head -n 2 "$file" | grep -qxF "# $licence" || report "$file" "no line at its start is: # $licence"
-    done <<<"$({ script_files; tree_files | grep -E '(^|/)CMakeLists\.txt$|\.cmake$' || true; } | sort)"
+        report "$file" "no line at its start is: # $licence"
+    done < <({ script_files; tree_files | grep -E '(^|/)CMakeLists\.txt$|\.cmake$' || true; } | sort |
+        files_without "# $licence" 2)
 }
 
 base_tree() {

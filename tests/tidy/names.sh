@@ -4,8 +4,13 @@
 # level stays as it is, and a library's sources are those that its CMakeLists.txt lists, so that no file is forgotten.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# The words of the layers' CMakeLists.txt, sources among them, as seen from the root, sorted.
+listed_files() {
+    grep -sHoE '[^[:space:]();]+' {sim,models,validate,tools}/CMakeLists.txt | sed 's|/CMakeLists.txt:|/|' | sort -u
+}
+
 check() {
-    local name file layer
+    local name file
     while IFS= read -r name; do
         [[ -n $name ]] || continue
         report "$name" "the name stands in $(source_files | grep -E "(^|/)${name//./\\.}$" | tr '\n' ' ')"
@@ -20,11 +25,8 @@ check() {
     done <<<"$(find . -mindepth 1 -maxdepth 1 -printf '%P\n' | sort)"
 
     while IFS= read -r file; do
-        layer=${file%%/*}
-        [[ $file == *.c && $layer =~ ^(sim|models|validate|tools)$ ]] || continue
-        grep -qE "(^|[[:space:]();])${file#*/}($|[[:space:]();])" "$layer/CMakeLists.txt" ||
-            report "$file" "$layer/CMakeLists.txt does not list it"
-    done <<<"$(source_files)"
+        report "$file" "${file%%/*}/CMakeLists.txt does not list it"
+    done < <(comm -23 <(source_files | grep -E '^(sim|models|validate|tools)/.*\.c$') <(listed_files))
 }
 
 base_tree() {

@@ -7,13 +7,8 @@ readonly posix_header='^[[:space:]]*#[[:space:]]*include[[:space:]]*<(sys/[a-z]+
 readonly feature_macro='^[[:space:]]*#[[:space:]]*define[[:space:]]+_(POSIX_C_SOURCE|POSIX_SOURCE|XOPEN_SOURCE|GNU_SOURCE|DEFAULT_SOURCE|BSD_SOURCE)'
 
 check() {
-    local file hit
-    while IFS= read -r file; do
-        case $file in '' | sim/os.c | sim/workers.c | tests/*) continue ;; esac
-        while IFS= read -r hit; do
-            [[ -z $hit ]] || report "$file:${hit%%:*}" "POSIX outside sim/os.c and sim/workers.c: ${hit#*:}"
-        done <<<"$(grep -nE "$posix_header|$feature_macro" "$file" || true)"
-    done <<<"$(source_files)"
+    report_lines "$posix_header|$feature_macro" 'POSIX outside sim/os.c and sim/workers.c' \
+        < <(source_files | grep -vE '^(sim/os\.c$|sim/workers\.c$|tests/)')
 }
 
 base_tree() {

@@ -5,7 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 check() {
-    local folder above name
+    local folder above name text
     while IFS= read -r folder; do
         [[ -n $folder ]] || continue
         [[ -f $folder/README.md ]] && continue
@@ -17,8 +17,9 @@ check() {
         done
         if [[ $folder != */* || ! -f $above/README.md ]]; then
             report "$folder" "has no README.md"
-        elif ! grep -qF "$name/" "$above/README.md"; then
-            report "$folder" "has no README.md, and $above/README.md does not name $name/"
+        else
+            IFS= read -r -d '' text <"$above/README.md" || true # the whole of it
+            [[ $text == *"$name/"* ]] || report "$folder" "has no README.md, and $above/README.md does not name $name/"
         fi
     done <<<"$(tree_files | grep / | grep -vE '^\.|^tests/cli/' | sed 's|/[^/]*$||' | sort -u)"
 }

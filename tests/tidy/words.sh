@@ -11,21 +11,12 @@ readonly machine_path='(^|[^A-Za-z0-9_.])/(home|root|work|Users|mnt|media|srv)/[
 # Papers are called so, in capitals; so are a folder's README.md and the LICENSE, which are there.
 readonly paper='\b(DES''IGN|FIND''INGS(-[a-z]+)?|LAY''OUT|STY''LE|PERFORM''ANCE|NO''TES)\b'
 
+our_files() { tree_files | grep -vE '^(validate/measured/.*\.csv$|tests/data/|tests/fuzz/corpus/)'; }
+
 check() {
-    local file hit
-    while IFS= read -r file; do
-        case $file in validate/measured/*.csv | tests/data/* | tests/fuzz/corpus/*) continue ;; esac
-        while IFS= read -r hit; do
-            [[ -z $hit ]] || report "$file:${hit%%:*}" "a word that puts work off: ${hit#*:}"
-        done <<<"$(grep -InE "$put_off" "$file" || true)"
-        while IFS= read -r hit; do
-            [[ -z $hit ]] || report "$file:${hit%%:*}" "a path that only one machine has: ${hit#*:}"
-        done <<<"$(grep -InE "$machine_path" "$file" || true)"
-        [[ $file != LICENSE ]] || continue
-        while IFS= read -r hit; do
-            [[ -z $hit ]] || report "$file:${hit%%:*}" "a paper that is not in the tree: ${hit#*:}"
-        done <<<"$(grep -InE "$paper" "$file" || true)"
-    done <<<"$(tree_files)"
+    report_lines "$put_off" 'a word that puts work off' -I < <(our_files)
+    report_lines "$machine_path" 'a path that only one machine has' -I < <(our_files)
+    report_lines "$paper" 'a paper that is not in the tree' -I < <(our_files | grep -vx LICENSE)
 }
 
 self_test() {
