@@ -253,8 +253,6 @@ static collective_bench_obstacle algorithm_obstacle(const collective_bench *b,
     if (!has_algorithm(b, r->kind, algorithm))
         return OBSTACLE(ALGORITHM, valid, "%s has no algorithm \"%s\" here", collective_kind_words[r->kind],
                         word);
-    if (r->grain == GRAIN_MESSAGES && !collective_has_messages(algorithm))
-        return OBSTACLE(GRAIN, "streams", "%s is not modelled message by message", word);
     return (collective_bench_obstacle){ 0 };
 }
 

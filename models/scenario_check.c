@@ -130,10 +130,6 @@ static bool check_algorithm(const scenario *s, collective_algorithm algorithm, s
 {
     const network_def *n = &s->network;
     const bool several = algorithm != ALGORITHM_NVLS;
-    if (n->grain == GRAIN_MESSAGES && !collective_has_messages(algorithm))
-        return REFUSE(n->algorithm, "%s is not modelled message by message",
-                      collective_algorithm_words[algorithm]) ||
-               sim_hint(error, "grain: streams, or algorithm: ring");
     if (algorithm != ALGORITHM_NVLS && algorithm != ALGORITHM_NVLS_TREE &&
         algorithm != ALGORITHM_COLLNET_CHAIN && algorithm != ALGORITHM_COLLNET_DIRECT)
         return true;

@@ -79,17 +79,19 @@ static void finish(collectives *c, uint32_t i)
     c->options.done(c->options.owner, &result); // last: it may open others, which moves the arrays
 }
 
-// Shapes are few and their streams many, so the network keeps one request for each.
-static void start_streams(collectives *c, uint32_t i)
+// Shapes are few and their streams many, so the network keeps one request for each stage.
+static void start_stage(collectives *c, uint32_t i)
 {
     instance *own = &c->instances.items[i];
-    shape *s = &c->shapes.items[own->shape];
-    if (s->prepared == NO_ID) {
-        network_request request = shape_stream(c, s);
+    const shape *s = &c->shapes.items[own->shape];
+    stream_stage *stage = &s->stages[own->stage];
+    if (stage->prepared == NO_ID) {
+        network_request request = shape_stream(c, s, own->stage);
         request.client = c->client;
-        s->prepared = network_prepare(c->network, &request);
+        stage->prepared = network_prepare(c->network, &request);
     }
-    network_start_prepared(c->network, s->prepared, (uint64_t)i << 32);
+    own->stage_start_ps = sim_now(c->sim);
+    network_start_prepared(c->network, stage->prepared, (uint64_t)i << 32);
     c->counters.messages++;
 }
 
@@ -102,7 +104,7 @@ static void start(collectives *c, uint32_t i)
     if (plan_cache_at(c->plans, s->plan)->plan.steps == 0) {
         sim_schedule(c->sim, sim_now(c->sim), c->kind_end, i, 0);
     } else if (c->options.grain == GRAIN_STREAMS) {
-        start_streams(c, i);
+        start_stage(c, i);
     } else {
         c->counters.messages += s->requests;
         message_play(c->messages, own->shape, i);
@@ -145,9 +147,9 @@ static void on_message(void *owner, uint32_t i, uint32_t t, sim_time start_ps)
     instance *own = &c->instances.items[i];
     const shape *s = &c->shapes.items[own->shape];
     const cached_plan *cached = plan_cache_at(c->plans, s->plan);
-    const uint64_t bytes = cached_transfer_bytes(cached, t);
-    own->payload_moved += bytes;
-    tell_moved(c, own, &s->edges[cached_first_message(cached, t)->edge], bytes, start_ps);
+    own->payload_moved += cached_transfer_payload(cached, t);
+    for (uint32_t e = cached->first_edges[t]; e < cached->first_edges[t + 1]; e++)
+        tell_moved(c, own, &s->edges[cached->edges[e].edge], cached->edges[e].bytes, start_ps);
 }
 
 static void on_messages_end(void *owner, uint32_t i)
@@ -155,25 +157,24 @@ static void on_messages_end(void *owner, uint32_t i)
     finish(owner, i);
 }
 
-static void stream_delivered(collectives *c, uint32_t i)
-{
-    instance *own = &c->instances.items[i];
-    const shape *s = &c->shapes.items[own->shape];
-    const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
-    for (uint32_t e = 0; e < p->edge_count; e++) {
-        own->payload_moved += p->edges[e].bytes;
-        tell_moved(c, own, &s->edges[e], p->edges[e].bytes, own->last_arrival_ps);
-    }
-}
-
 static void on_delivered(void *owner, uint64_t tag, transfer_id id)
 {
     collectives *c = owner;
-    uint32_t i = (uint32_t)(tag >> 32);
+    const uint32_t i = (uint32_t)(tag >> 32);
+    instance *own = &c->instances.items[i];
+    const shape *s = &c->shapes.items[own->shape];
+    const stream_stage *stage = &s->stages[own->stage];
+    const plan_edge *edges = plan_cache_at(c->plans, s->plan)->plan.edges;
     (void)id;
-    SIM_ASSERT(c->instances.items[i].open);
-    stream_delivered(c, i);
-    finish(c, i);
+    SIM_ASSERT(own->open);
+    for (uint32_t e = stage->first_edge; e < stage->first_edge + stage->edge_count; e++) {
+        own->payload_moved += edges[e].bytes;
+        tell_moved(c, own, &s->edges[e], edges[e].bytes, own->stage_start_ps);
+    }
+    if (++own->stage < s->requests)
+        start_stage(c, i);
+    else
+        finish(c, i);
 }
 
 static void on_end(sim *s, void *owner, const sim_event *event)

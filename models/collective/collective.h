@@ -111,8 +111,6 @@ void collective_carry_alone(collectives *c, uint32_t shape, uint64_t times);
 
 // ----
 
-// Whether an algorithm is played message by message.
-bool collective_has_messages(collective_algorithm algorithm);
 // Messages of its plan, before it is built: what it will take of memory. 0 in the streams grain.
 uint64_t collective_message_count(collectives *c, const collective_request *request);
 // How many transfers its owner is told, for estimates of rows.

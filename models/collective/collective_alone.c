@@ -48,22 +48,29 @@ static void on_messages_end(void *owner, uint32_t tag)
     p->ended = true;
 }
 
+static void run(alone_player *p)
+{
+    const sim_outcome outcome = sim_run(p->sim, SIM_TIME_MAX);
+    SIM_ASSERT(outcome == SIM_DRAINED && p->ended);
+    p->ended = false;
+}
+
 static sim_time play(alone_player *p, uint32_t s)
 {
     collectives *c = p->collectives;
     const shape *own = shape_at(c, s);
     const sim_time start_ps = sim_now(p->sim);
     if (own->requests == 0) return 0;
-    p->ended = false;
-    if (c->options.grain == GRAIN_STREAMS) {
-        network_request request = shape_stream(c, own);
+    if (c->options.grain == GRAIN_MESSAGES) {
+        message_play(p->messages, s, 0);
+        run(p);
+    }
+    for (uint32_t stage = 0; own->stages && stage < own->requests; stage++) {
+        network_request request = shape_stream(c, own, stage);
         request.client = p->client;
         network_start(p->network, &request);
-    } else {
-        message_play(p->messages, s, 0);
+        run(p);
     }
-    const sim_outcome outcome = sim_run(p->sim, SIM_TIME_MAX);
-    SIM_ASSERT(outcome == SIM_DRAINED && p->ended);
     return sim_now(p->sim) - start_ps;
 }
 
@@ -116,6 +123,10 @@ static bool write_words(collectives *c, const shape *s)
     add_word(c, s->plan);
     add_word(c, (uint64_t)s->pace.latency_ps);
     add_word(c, (uint64_t)s->pace.stream_ps);
+    for (uint32_t stage = 0; s->stages && stage < s->requests; stage++) {
+        add_word(c, (uint64_t)s->stages[stage].latency_ps);
+        add_word(c, (uint64_t)s->stages[stage].stream_ps);
+    }
     for (uint32_t e = 0; e < p->edge_count; e++) {
         add_word(c, s->edges[e].bytes);
         if (!add_path(c, &s->edges[e], &first)) return false;
@@ -183,10 +194,9 @@ void collective_record_alone(collectives *c, uint32_t s, sim_time start_ps, sim_
 void collective_carry_alone(collectives *c, uint32_t s, uint64_t times)
 {
     const shape *own = shape_at(c, s);
-    network_edge edge;
     for (uint32_t r = 0; r < own->requests; r++) {
-        const network_request request = c->options.grain == GRAIN_STREAMS ? shape_stream(c, own)
-                                                                          : shape_transfer(c, own, r, &edge);
+        const network_request request = c->options.grain == GRAIN_STREAMS ? shape_stream(c, own, r)
+                                                                          : message_request(c, own, r);
         network_carry(c->network, &request, times);
     }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Shapes: what all equal requests share, worked out once. NCCL's tuner chooses for the layout of the group; the plan of
 // the algorithm is laid on the group's endpoints; the pace says how long its kernels take alone.
-//     streams latency_ps passes, then all edges move at once, the busiest at its bytes / stream_ps at most and the
-//     others
-//               at the same pace. Alone that takes latency + stream; beside others latency + max(stream, bytes /
-//               share).
-//     messages the plan is cut in chunks and slices as the kernels cut it, and played with what each costs
-//     (message_play.h).
+//     streams   latency_ps passes, then all edges move at once, the busiest at its bytes / stream_ps at most and the others
+//               at the same pace. Alone that takes latency + stream; beside others latency + max(stream, bytes / share).
+//               Where steps differ, stage after stage does so.
+//     messages  the plan is cut in chunks and slices as the kernels cut it, and played with what each costs
+//               (message_shape.c, message_play.h)
 #include "models/collective/collective_internal.h"
 #include "models/collective/tuner.h"
 #include <math.h>
@@ -33,90 +32,14 @@ static collective_layout layout_for(collectives *c, const shape *s)
     return layout;
 }
 
-static const protocol_cut *cut_of(const collectives *c, const shape *s)
+const protocol_cut *shape_cut(const collectives *c, const shape *s)
 {
     return &c->options.library->kernels.cuts[s->choice.protocol];
 }
 
-static const ring_set *rings_of(const collectives *c, const shape *s)
+const ring_set *shape_rings(const collectives *c, const shape *s)
 {
     return plan_cache_rings(c->plans, c->groups.items[s->key.group].rings);
-}
-
-// ---- messages: how a plan is cut
-
-// With costs for each slice. Others move in equal steps.
-static bool goes_by_slices(const shape *s)
-{
-    return s->choice.algorithm == ALGORITHM_RING && s->pace.slice_bytes > 0;
-}
-
-// In equal steps, piece behind piece over many hops.
-static bool is_pipeline(const shape *s)
-{
-    return s->choice.algorithm == ALGORITHM_TREE ||
-           (s->choice.algorithm == ALGORITHM_RING && !goes_by_slices(s));
-}
-
-// So much of one channel, on one of the plan's lanes.
-static uint64_t lane_bytes(const shape *s, uint64_t channel_bytes, uint32_t lanes)
-{
-    const unsigned __int128 all = (unsigned __int128)channel_bytes * s->pace.channels;
-    const unsigned __int128 bytes = (all + lanes - 1) / lanes;
-    return bytes < UINT64_MAX / 2 ? (uint64_t)bytes : UINT64_MAX / 2;
-}
-
-// A pipeline passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then
-// pieces are cut finer, up to 32 times.
-static uint64_t finer_piece_bytes(const shape *s, uint32_t hops, uint64_t piece_bytes)
-{
-    enum { FINER_MAX = 32 };
-    const double pieces = fmax(1, ceil(s->pace.loops)), own_ps = (double)s->pace.stream_ps / pieces;
-    const double hops_ps = (double)(pace_time_ps(&s->pace) - s->pace.entry_ps) - (pieces - 1) * own_ps;
-    const double finer = ceil(2 * own_ps * hops / fmax(hops_ps, 1));
-    if (hops == 0 || finer <= 1) return piece_bytes;
-    const uint64_t bytes = piece_bytes / (uint64_t)fmin(finer, FINER_MAX);
-    return bytes > 0 ? bytes : 1;
-}
-
-// Up and down the chain of the largest node and the binary tree over nodes; or from rank to rank.
-static uint32_t pipeline_hops(const shape *s, const ring_set *rings)
-{
-    uint32_t largest = 1, depth = 0;
-    if (s->choice.algorithm != ALGORITHM_TREE) return rings->ranks - 1;
-    for (uint32_t v = 0; v < plan_nodes(rings); v++) {
-        const uint32_t count = plan_node_start(rings, v + 1) - plan_node_start(rings, v);
-        if (count > largest) largest = count;
-    }
-    while ((UINT64_C(1) << depth) < plan_nodes(rings))
-        depth++;
-    return 2 * (largest - 1 + depth);
-}
-
-// A second slice without bytes is no message, but keeps the lane and the NIC busy.
-static void cut_plan(const collectives *c, shape *s, plan_cache_key *key)
-{
-    const bool by_slices = goes_by_slices(s), pipeline = is_pipeline(s);
-    if (c->options.grain == GRAIN_STREAMS) return;
-    key->at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
-    if (!by_slices && !pipeline) return;
-    const ring_set *rings = rings_of(c, s);
-    const uint32_t trees = s->choice.algorithm == ALGORITHM_TREE && plan_nodes(rings) > 1 ? 2 : 1;
-    key->cut.chunk_bytes = lane_bytes(s, s->pace.chunk_bytes, trees * rings->count);
-    key->apart = plan_nodes(rings) > 1 || (pipeline && rings->count > 1);
-    if (pipeline) key->cut.chunk_bytes = finer_piece_bytes(s, pipeline_hops(s, rings), key->cut.chunk_bytes);
-    if (!by_slices) return;
-    const bool whole = s->pace.slice_bytes >= s->pace.chunk_bytes;
-    key->cut.slices = whole ? 1 : s->pace.slices;
-    key->slots = whole ? s->pace.slots / s->pace.slices : s->pace.slots;
-    if (key->slots < 2) key->slots = 2; // or what is passed on would wait for itself
-    s->by_slices = true;
-    s->slice_bytes = lane_bytes(s, s->pace.slice_bytes, rings->count);
-    const sim_time empty_ps = s->pace.host_ps > s->pace.message_ps ? s->pace.host_ps : s->pace.message_ps;
-    const uint32_t empty = whole ? s->pace.slices - 1 : 0;
-    s->rest_ps = (sim_time)empty * s->pace.slice_ps;
-    s->nic_rest_ps = (sim_time)empty * empty_ps;
-    s->drain_ps = s->pace.drain_ps;
 }
 
 static plan_cache_key plan_key_of(const collectives *c, const shape *s, collective_algorithm algorithm)
@@ -128,61 +51,69 @@ static plan_cache_key plan_key_of(const collectives *c, const shape *s, collecti
                              .parts = s->key.parts };
 }
 
-bool collective_has_messages(collective_algorithm algorithm)
-{
-    return algorithm == ALGORITHM_RING || algorithm == ALGORITHM_TREE || algorithm == ALGORITHM_SEND_RECV ||
-           algorithm == ALGORITHM_PAIRWISE;
-}
-
-// What the tuner chooses, where there is a plan of it (some need nodes that are alike), and message by message where it
-// can be played so. Else the usual algorithm, as NCCL does with what it cannot run.
+// What the tuner chooses, where there is a plan of it (some need nodes that are alike). Else the usual algorithm, as NCCL does
+// with what it cannot run.
 static collective_choice choose(const collectives *c, const shape *s, const collective_layout *layout)
 {
     const collectives_options *o = &c->options;
     const collective_choice choice = tuner_choose(o->library, layout, s->key.kind, s->key.bytes,
                                                   o->forced_algorithm, s->key.forced_protocol);
     const plan_cache_key key = plan_key_of(c, s, choice.algorithm);
-    const bool playable = o->grain == GRAIN_STREAMS || collective_has_messages(choice.algorithm);
-    if (playable && plan_cache_exists(c->plans, &key)) return choice;
+    if (plan_cache_exists(c->plans, &key)) return choice;
     return tuner_choose(o->library, layout, s->key.kind, s->key.bytes, (int)plan_usual_algorithm(s->key.kind),
                         s->key.forced_protocol);
 }
 
-// What the network will have delivered at the end: of messages, each transfer is rounded up to whole bytes by itself.
+// What the network will have delivered at the end: of messages, each edge of a transfer is rounded up to whole
+// bytes by itself.
 static uint64_t network_bytes_of(collectives *c, const shape *s)
 {
     const cached_plan *cached = plan_cache_at(c->plans, s->plan);
     uint64_t bytes = 0;
-    for (uint32_t t = 0; t < cached->transfer_count; t++)
-        bytes += library_wire_bytes(cut_of(c, s), cached_transfer_bytes(cached, t));
+    const uint32_t edges = cached->transfer_count > 0 ? cached->first_edges[cached->transfer_count] : 0;
+    for (uint32_t e = 0; e < edges; e++)
+        bytes += library_wire_bytes(shape_cut(c, s), cached->edges[e].bytes);
     for (uint32_t e = 0; c->options.grain == GRAIN_STREAMS && e < cached->plan.edge_count; e++)
         bytes += s->edges[e].bytes;
     return bytes;
 }
 
+// Where an edge leads. What a GPU gives its NVSwitch goes to the next GPU of its node, and what the switch sends is not played:
+// a circle over the node puts on each link, act by act, what goes into the switch and as much out of it, and all acts
+// together what they really do.
+static vertex_id end_of(const collectives *c, const shape *s, const plan_edge *edge)
+{
+    const group_def *def = &c->groups.items[s->key.group].def;
+    if (edge->to < def->count) return def->members[edge->to];
+    const ring_set *rings = shape_rings(c, s);
+    const uint32_t node = edge->to - def->count, first = plan_node_start(rings, node);
+    uint32_t place = first;
+    while (rings->orders[place] != edge->from)
+        place++;
+    return def->members[rings->orders[place + 1 < plan_node_start(rings, node + 1) ? place + 1 : first]];
+}
+
 // The plan on the endpoints of the group, with the bytes of its edges as the links see them.
 static void lay_plan(collectives *c, shape *s)
 {
-    const group *g = &c->groups.items[s->key.group];
     plan_cache_key key = plan_key_of(c, s, s->choice.algorithm);
-    cut_plan(c, s, &key);
+    message_cut(c, s, &key);
     s->plan = plan_cache_find(c->plans, &key);
     const plan *p = &plan_cache_at(c->plans, s->plan)->plan;
-    SIM_ASSERT(p->ranks == g->def.count);
+    SIM_ASSERT(p->ranks == c->groups.items[s->key.group].def.count);
     s->edges = arena_array(c->arena, network_edge, p->edge_count);
     s->least_rings = UINT32_MAX;
     for (uint32_t e = 0; e < p->edge_count; e++) {
-        s->edges[e] = (network_edge){ .from = g->def.members[p->edges[e].from],
-                                      .to = g->def.members[p->edges[e].to],
-                                      .bytes = library_wire_bytes(cut_of(c, s), p->edges[e].bytes) };
+        if (p->edges[e].from >= p->ranks) continue; // of a switch
+        s->edges[e] = (network_edge){ .from = c->groups.items[s->key.group].def.members[p->edges[e].from],
+                                      .to = end_of(c, s, &p->edges[e]),
+                                      .bytes = library_wire_bytes(shape_cut(c, s), p->edges[e].bytes) };
         if (p->edges[e].rings < s->least_rings) s->least_rings = p->edges[e].rings;
         if (s->edges[e].bytes > s->busiest_bytes) s->busiest_bytes = s->edges[e].bytes;
     }
 }
 
-// At which so many bytes take that long, rounded up, as the network rounds their time up; 0: no cap, for they take no
-// time or would need a rate beyond any link's.
-static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
+uint64_t shape_cap_mBps(uint64_t bytes, sim_time time_ps)
 {
     if (bytes == 0 || time_ps == 0) return 0;
     const unsigned __int128 work = (unsigned __int128)bytes * UINT64_C(1000000000000000),
@@ -190,26 +121,55 @@ static uint64_t cap_mBps(uint64_t bytes, sim_time time_ps)
     return cap > UINT64_MAX / 2 ? 0 : (uint64_t)cap;
 }
 
-// Equal steps: each takes its part of stream_ps, by its bytes. Of a pipeline and of a send, a lane's pieces follow one
-// another over each edge, and a piece takes all hops; the parts of an all-to-all move at once. What is left of the
-// pace's time is that of the hops.
-static void find_steps(shape *s, const plan *p, uint64_t lane_wire_bytes)
-{
-    const bool at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
-    const uint32_t pieces = at_once ? 1 : p->chunks / p->rings, hops = at_once ? 1 : p->steps - pieces + 1;
-    s->line_bytes = is_pipeline(s) ? lane_wire_bytes : s->busiest_bytes;
-    const sim_time moving_ps = s->pace.stream_ps / (sim_time)pieces * (sim_time)(pieces - 1);
-    const sim_time rest_ps = pace_time_ps(&s->pace) - s->pace.entry_ps - moving_ps;
-    s->hop_ps = rest_ps / (sim_time)hops;
-}
-
 static void choose_and_pace(collectives *c, shape *s)
 {
     const collective_layout layout = layout_for(c, s);
     s->choice = choose(c, s, &layout);
-    s->pace = s->key.parts ? pace_unequal(c->arena, c->options.library, &layout, rings_of(c, s), s->key.parts)
-                           : pace_of(c->options.library, &layout, s->key.kind, s->choice.algorithm,
-                                     s->choice.protocol, s->key.bytes);
+    s->pace = s->key.parts
+                  ? pace_unequal(c->arena, c->options.library, &layout, shape_rings(c, s), s->key.parts)
+                  : pace_of(c->options.library, &layout, s->key.kind, s->choice.algorithm, s->choice.protocol,
+                            s->key.bytes);
+}
+
+// What each stage takes is the sum of its steps; the first has the entry as well.
+static void pace_stages(collectives *c, shape *s, const plan *p)
+{
+    const collective_layout layout = layout_for(c, s);
+    const arena_mark_t mark = arena_mark(c->arena);
+    step_pace *steps = arena_array(c->arena, step_pace, p->steps);
+    pace_steps_of(c->options.library, &layout, s->key.kind, s->choice.algorithm, s->choice.protocol,
+                  s->key.bytes, p->steps, steps);
+    uint32_t step = 0;
+    for (uint32_t i = 0; i < p->stage_count; i++)
+        for (uint32_t end = step + p->stages[i].steps; step < end; step++) {
+            s->stages[i].latency_ps += steps[step].latency_ps;
+            s->stages[i].stream_ps += steps[step].stream_ps;
+        }
+    SIM_ASSERT(step == p->steps);
+    s->stages[0].latency_ps += s->pace.entry_ps;
+    arena_release(c->arena, mark);
+}
+
+static void find_stages(collectives *c, shape *s, const plan *p)
+{
+    s->requests = p->steps == 0 ? 0 : p->stage_count > 0 ? p->stage_count : 1;
+    if (s->requests == 0) return;
+    s->stages = arena_array(c->arena, stream_stage, s->requests);
+    s->stages[0] = (stream_stage){ .edge_count = p->edge_count,
+                                   .latency_ps = s->pace.latency_ps,
+                                   .stream_ps = s->pace.stream_ps };
+    for (uint32_t i = 0; i < p->stage_count; i++)
+        s->stages[i] = (stream_stage){ .first_edge = p->stages[i].first_edge,
+                                       .edge_count = p->stages[i].edge_count };
+    if (p->stage_count > 0) pace_stages(c, s, p);
+    for (uint32_t i = 0; i < s->requests; i++) {
+        stream_stage *stage = &s->stages[i];
+        stage->prepared = NO_ID;
+        for (uint32_t e = 0; e < stage->edge_count; e++) {
+            const uint64_t bytes = s->edges[stage->first_edge + e].bytes;
+            if (stage->busiest_bytes < bytes) stage->busiest_bytes = bytes;
+        }
+    }
 }
 
 static void fill_shape(collectives *c, shape *s)
@@ -217,11 +177,15 @@ static void fill_shape(collectives *c, shape *s)
     choose_and_pace(c, s);
     lay_plan(c, s);
     const plan *p = &shape_plan(c, s)->plan;
-    if (c->options.grain == GRAIN_MESSAGES && !s->by_slices && p->steps > 0)
-        find_steps(s, p, library_wire_bytes(cut_of(c, s), p->bytes / p->rings));
     s->payload_bytes = plan_payload_bytes(p);
     s->network_bytes = network_bytes_of(c, s);
-    s->requests = c->options.grain == GRAIN_STREAMS ? p->steps > 0 : shape_plan(c, s)->transfer_count;
+    if (c->options.grain == GRAIN_STREAMS) {
+        find_stages(c, s, p);
+        return;
+    }
+    const collective_layout layout = layout_for(c, s);
+    if (p->steps > 0) message_find_times(c, s, &layout);
+    s->requests = shape_plan(c, s)->transfer_count;
 }
 
 static bool same_request(const collective_request *a, const collective_request *b)
@@ -245,134 +209,27 @@ uint32_t shape_find(collectives *c, const collective_request *request)
     s->key = *request;
     s->next = first;
     s->alone_ps = ALONE_UNKNOWN;
-    s->prepared = NO_ID;
     fill_shape(c, s);
     map_set(c->shape_by_key, key, c->shapes.count - 1);
     return c->shapes.count - 1;
 }
 
-// ---- requests ----
-
-// Each ring has a share of its own in what others want too: of a pair that several rings share, the transfers weigh as
-// many times those of the pair with the fewest, as in a stream (models/network/fluid_path.c).
-static uint32_t weight_of(const shape *s, const cached_plan *cached, uint32_t edge)
+// Each has then a share of its own in what others want too, as its messages would (message_shape.c); the network counts
+// those of an edge beyond the least (models/network/fluid_path.c).
+static bool lanes_go_apart(const collectives *c, const shape *s)
 {
-    const plan *p = &cached->plan;
-    if (cached->key.apart) return 1;
-    return (p->edges[edge].rings + s->least_rings - 1) / s->least_rings;
+    return !pace_has_steps(s->choice.algorithm) && s->choice.algorithm != ALGORITHM_PAIRWISE &&
+           plan_nodes(shape_rings(c, s)) > 1;
 }
 
-// One transfer, as what it costs depends on it.
-typedef struct slice {
-    const shape *shape;
-    uint32_t edge, rings;
-    uint64_t bytes, wire_bytes;
-    double part; // of a full first slice of the pace, as the kernels cut it
-    bool leaves;
-} slice;
-
-// Of the kernels' slice in the place of a message. The plan is cut evenly. The kernels send full chunks and then what
-// is left: for pieces that pass hop after hop the first one's time counts; loops of a ring add up to the same. Of a
-// chunk they first send a slice that is not less than their least.
-static double part_of(const collectives *c, const shape *s, const cached_plan *cached, const slice *x,
-                      const plan_message *first)
+network_request shape_stream(const collectives *c, const shape *s, uint32_t stage)
 {
-    const plan *p = &cached->plan;
-    const uint32_t slices = cached->key.cut.slices;
-    double bytes = (double)x->bytes / x->rings;
-    if (p->share_chunks == 0) { // pieces k R + r
-        const uint32_t pieces = p->chunks / p->rings;
-        const double full = (double)cached->key.cut.chunk_bytes, all = (double)p->bytes / p->rings;
-        bytes = first->chunk / p->rings + 1 < pieces ? full : fmax(all - (pieces - 1) * full, 0);
-    }
-    if (slices == 2) {
-        const double least = (double)lane_bytes(s, cut_of(c, s)->least_slice_bytes, p->rings);
-        const double chunk = 2 * bytes, first_bytes = fmin(chunk, fmax(bytes, least));
-        bytes = first->step % slices == 0 ? first_bytes : chunk - first_bytes;
-    }
-    return bytes / (double)s->slice_bytes;
-}
-
-static slice slice_of(const collectives *c, const shape *s, uint32_t t)
-{
-    const cached_plan *cached = shape_plan(c, s);
-    const plan_message *first = cached_first_message(cached, t);
-    slice x = { .shape = s,
-                .edge = first->edge,
-                .rings = cached->first_messages[t + 1] - cached->first_messages[t],
-                .bytes = cached_transfer_bytes(cached, t),
-                .leaves = cached->leaves[first->edge] };
-    x.wire_bytes = library_wire_bytes(cut_of(c, s), x.bytes);
-    if (s->by_slices) x.part = part_of(c, s, cached, &x, first);
-    return x;
-}
-
-static sim_time part_ps(const slice *x, sim_time full_ps)
-{
-    return llround((double)full_ps * x->part);
-}
-
-// Of a transfer between nodes.
-static sim_time nic_ps(const slice *x)
-{
-    const collective_pace *p = &x->shape->pace;
-    const sim_time moving_ps = p->nic_ps > p->host_ps ? p->nic_ps - p->message_ps : 0;
-    const sim_time all_ps = p->message_ps + part_ps(x, moving_ps);
-    return all_ps > p->host_ps ? all_ps : p->host_ps;
-}
-
-static sim_time step_ps(const slice *x)
-{
-    const shape *s = x->shape;
-    if (s->line_bytes == 0) return 0;
-    return (sim_time)((unsigned __int128)(uint64_t)s->pace.stream_ps * x->wire_bytes / s->line_bytes);
-}
-
-slice_times shape_slice_times(const collectives *c, const shape *s, uint32_t t)
-{
-    const slice x = slice_of(c, s, t);
-    if (!s->by_slices) {
-        const sim_time own_ps = step_ps(&x);
-        return (slice_times){ .seen_ps = s->hop_ps > own_ps ? s->hop_ps - own_ps : 0, .lane_ps = own_ps };
-    }
-    if (!x.leaves) return (slice_times){ .seen_ps = s->pace.visible_ps, .rest_ps = s->rest_ps };
-    return (slice_times){ .by_nic = true,
-                          .copy_ps = s->pace.slice_ps + part_ps(&x, s->pace.out_work_ps - s->pace.slice_ps),
-                          .seen_ps = s->pace.network_hop_ps,
-                          .rest_ps = s->rest_ps };
-}
-
-network_request shape_transfer(const collectives *c, const shape *s, uint32_t t, network_edge *edge)
-{
-    const slice x = slice_of(c, s, t);
-    *edge = s->edges[x.edge];
-    edge->bytes = x.wire_bytes;
-    sim_time latency_ps = 0, moving_ps;
-    if (!s->by_slices) {
-        moving_ps = step_ps(&x) < s->hop_ps ? step_ps(&x) : s->hop_ps;
-    } else if (x.leaves) {
-        moving_ps = nic_ps(&x);
-    } else {
-        latency_ps = s->pace.slice_ps;
-        moving_ps = part_ps(&x, s->pace.work_ps - latency_ps);
-    }
-    return (network_request){ .edges = edge,
-                              .edge_count = 1,
-                              .latency_ps = latency_ps + (edge->bytes == 0 ? moving_ps : 0),
-                              .rate_cap_mBps = cap_mBps(edge->bytes, moving_ps),
-                              .weight = weight_of(s, shape_plan(c, s), x.edge),
-                              .queue_pairs = 1,
-                              .multiplicity = c->groups.items[s->key.group].def.multiplicity };
-}
-
-network_request shape_stream(const collectives *c, const shape *s)
-{
-    return (network_request){ .edges = s->edges,
-                              .edge_count = shape_plan(c, s)->plan.edge_count,
-                              .latency_ps = s->pace.latency_ps +
-                                            (s->busiest_bytes == 0 ? s->pace.stream_ps : 0),
-                              .rate_cap_mBps = cap_mBps(s->busiest_bytes, s->pace.stream_ps),
-                              .weight = 1,
+    const stream_stage *own = &s->stages[stage];
+    return (network_request){ .edges = &s->edges[own->first_edge],
+                              .edge_count = own->edge_count,
+                              .latency_ps = own->latency_ps + (own->busiest_bytes == 0 ? own->stream_ps : 0),
+                              .rate_cap_mBps = shape_cap_mBps(own->busiest_bytes, own->stream_ps),
+                              .weight = lanes_go_apart(c, s) ? s->least_rings : 1,
                               .queue_pairs = 1,
                               .multiplicity = c->groups.items[s->key.group].def.multiplicity };
 }
@@ -391,7 +248,7 @@ uint64_t collective_message_count(collectives *c, const collective_request *requ
     shape s = { .key = *request };
     choose_and_pace(c, &s);
     plan_cache_key key = plan_key_of(c, &s, s.choice.algorithm);
-    cut_plan(c, &s, &key);
+    message_cut(c, &s, &key);
     return plan_cache_messages(c->plans, &key);
 }
 
@@ -399,7 +256,8 @@ uint64_t collective_transfer_count(collectives *c, const collective_request *req
 {
     const uint32_t found = shape_find(c, request); // before c->shapes.items is read: it may move
     const cached_plan *cached = plan_cache_at(c->plans, c->shapes.items[found].plan);
-    return c->options.grain == GRAIN_STREAMS ? cached->plan.edge_count : cached->transfer_count;
+    if (c->options.grain == GRAIN_STREAMS) return cached->plan.edge_count;
+    return cached->transfer_count > 0 ? cached->first_edges[cached->transfer_count] : 0;
 }
 
 const collective_pace *collective_pace_at(collectives *c, uint32_t found)

@@ -86,6 +86,7 @@ static void look_inside(const layout_search *s, uint32_t first, uint32_t end)
         const path_facts path = path_of(s, member_at(s, 0, place), member_at(s, 0, next));
         const uint64_t rate_mBps = port_mBps(s, place, first, end, &path);
         if (rate_mBps < l->link_mBps) l->link_mBps = rate_mBps;
+        if (path.rate_mBps < l->pair_mBps) l->pair_mBps = path.rate_mBps;
         if (path.delay_ps > l->link_delay_ps) l->link_delay_ps = path.delay_ps;
     }
 }
@@ -193,6 +194,7 @@ collective_layout group_layout(const topology *t, const collective_hardware *har
                               .nodes = plan_nodes(rings),
                               .ranks_per_node = rings->ranks,
                               .link_mBps = UINT64_MAX,
+                              .pair_mBps = UINT64_MAX,
                               .nvswitch = true,
                               .sharp = hardware->sharp,
                               .channels = hardware->channels,
@@ -204,7 +206,7 @@ collective_layout group_layout(const topology *t, const collective_hardware *har
     };
     for (uint32_t v = 0; v < out.nodes; v++)
         look_inside(&s, plan_node_start(rings, v), plan_node_start(rings, v + 1));
-    if (out.ranks_per_node == 1) out.link_mBps = 0;
+    if (out.ranks_per_node == 1) out.link_mBps = out.pair_mBps = 0;
     out.nvls = out.nvswitch;
     if (out.nodes > 1) add_network(&s);
     uint32_t latest = NO_ID;

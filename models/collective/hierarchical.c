@@ -91,26 +91,47 @@ static uint64_t share_bytes(const hierarchical_work *w, uint32_t node, uint32_t 
                             w->sketch->pieces);
 }
 
-// A ring's summing stage sends all but the sender's own, its copying stage all but the receiver's own.
+// A ring that sums sends all but the sender's own, one that copies all but the receiver's own.
+static void add_inside(const hierarchical_work *w, const uint64_t *places, uint32_t stage, bool sums)
+{
+    plan_sketch *s = w->sketch;
+    for (uint32_t v = 0; v < w->nodes; v++)
+        for (uint32_t i = 0; i < w->size; i++) {
+            const uint32_t beside = (i + 1) % w->size;
+            const sketch_send send = { .from = rank_at(w, v, i),
+                                       .to = rank_at(w, v, beside),
+                                       .operation = sketch_stage(s, stage) };
+            sketch_add_edge(s, &send, s->plan->bytes - places[sums ? i : beside]);
+        }
+}
+
+static void add_across(const hierarchical_work *w, const uint64_t *places, uint32_t stage)
+{
+    plan_sketch *s = w->sketch;
+    for (uint32_t v = 0; v < w->nodes; v++)
+        for (uint32_t i = 0; i < w->size; i++) {
+            const uint32_t behind = (v + 1) % w->nodes;
+            const sketch_send send = { .from = rank_at(w, v, i),
+                                       .to = rank_at(w, behind, i),
+                                       .operation = sketch_stage(s, stage) };
+            sketch_add_edge(s, &send,
+                            w->sums * (places[i] - share_bytes(w, v, i)) +
+                                w->copies * (places[i] - share_bytes(w, behind, i)));
+        }
+}
+
 static void draw_edges(const hierarchical_work *w)
 {
     plan_sketch *s = w->sketch;
+    const bool inside = w->size > 1, across = w->nodes > 1;
     uint64_t *places = arena_array(s->arena, uint64_t, w->size); // of all shares of a place
     for (uint32_t v = 0; v < w->nodes; v++)
         for (uint32_t i = 0; i < w->size; i++)
             places[i] += share_bytes(w, v, i);
-    for (uint32_t v = 0; v < w->nodes; v++)
-        for (uint32_t i = 0; i < w->size; i++) {
-            const uint32_t beside = (i + 1) % w->size, behind = (v + 1) % w->nodes;
-            sketch_send send = { .from = rank_at(w, v, i), .to = rank_at(w, v, beside) };
-            const uint64_t inside = w->sums * (s->plan->bytes - places[i]) +
-                                    w->copies * (s->plan->bytes - places[beside]);
-            if (beside != i) sketch_add_edge(s, &send, inside);
-            send.to = rank_at(w, behind, i);
-            const uint64_t across = w->sums * (places[i] - share_bytes(w, v, i)) +
-                                    w->copies * (places[i] - share_bytes(w, behind, i));
-            if (behind != v) sketch_add_edge(s, &send, across);
-        }
+    uint32_t stage = 0;
+    if (inside && w->sums) add_inside(w, places, stage++, true);
+    if (across) add_across(w, places, stage++);
+    if (inside && w->copies) add_inside(w, places, stage, false);
 }
 
 static void draw(plan_sketch *s)
@@ -143,6 +164,12 @@ void plan_hierarchical(arena *a, const plan_request *r, plan *out)
     plan_sketch s = { .request = r, .plan = out, .arena = a, .pieces = pieces };
     const hierarchical_work w = work_of(&s, r);
     const hierarchical_lengths l = lengths_of(&w);
-    out->steps = l.scatter + l.across + l.gather + (r->grain == GRAIN_STREAMS ? 0 : (pieces - 1) * l.longest);
+    const bool streams = r->grain == GRAIN_STREAMS;
+    const uint32_t steps[] = { l.scatter, l.across, l.gather };
+    out->steps = l.scatter + l.across + l.gather + (streams ? 0 : (pieces - 1) * l.longest);
+    for (uint32_t i = 0; i < ARRAY_COUNT(steps); i++)
+        out->stage_count += streams && steps[i] > 0;
     sketch_plan(&s, &(sketch_algorithm){ .draw = draw });
+    for (uint32_t i = 0, stage = 0; i < ARRAY_COUNT(steps) && streams; i++)
+        if (steps[i] > 0) out->stages[stage++].steps = steps[i];
 }

@@ -11,6 +11,7 @@ typedef struct collective_layout {
     uint32_t nics_per_node;  // that serve the ranks of a node; 0 with one node
     // Payload per direction of one GPU's scale-up port (0: ranks stand alone in their nodes) and of one NIC; the slowest.
     uint64_t link_mBps, nic_mBps;
+    uint64_t pair_mBps; // between two members of a node that are next to one another; 0: as link_mBps
     sim_time link_delay_ps, net_delay_ps; // of the longest paths: a hop is never shorter
     bool nvswitch, nvls, sharp;           // what the hardware has
     bool adaptive;                        // the network spreads one connection over its paths

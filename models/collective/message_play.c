@@ -36,8 +36,7 @@ static const cached_plan *plan_of(const message_player *p, uint32_t run)
 // Its bytes leave the node, or the lane that copies them.
 static void send(message_player *p, uint32_t run, uint32_t t)
 {
-    network_edge edge;
-    network_request request = shape_transfer(p->collectives, shape_of(p, run), t, &edge);
+    network_request request = message_request(p->collectives, shape_of(p, run), t);
     request.client = p->network_client;
     request.tag = (uint64_t)run << 32 | t;
     request.twin = t;
@@ -47,7 +46,7 @@ static void send(message_player *p, uint32_t run, uint32_t t)
 static void begin(message_player *p, uint32_t run, uint32_t t)
 {
     plan_state *state = p->runs.items[run].state;
-    const slice_times times = shape_slice_times(p->collectives, shape_of(p, run), t);
+    const slice_times times = message_times(p->collectives, shape_of(p, run), t);
     state->starts[t] = sim_now(p->sim);
     if (times.by_nic)
         sim_schedule(p->sim, sim_now(p->sim) + times.copy_ps, p->kind_copied, run, t);
@@ -87,7 +86,7 @@ static void count_down(message_player *p, uint32_t run)
 // It has been copied.
 static void leave_lane(message_player *p, uint32_t run, uint32_t t)
 {
-    const slice_times times = shape_slice_times(p->collectives, shape_of(p, run), t);
+    const slice_times times = message_times(p->collectives, shape_of(p, run), t);
     const sim_time passed_ps = sim_now(p->sim) - p->runs.items[run].state->starts[t];
     const sim_time rest_ps = times.lane_ps > passed_ps ? times.lane_ps - passed_ps : times.rest_ps;
     if (rest_ps == 0 || !has_followers(plan_of(p, run), t, FOLLOWS_OWN)) {
@@ -149,7 +148,7 @@ static void on_delivered(void *owner, uint64_t tag, transfer_id id)
 {
     message_player *p = owner;
     const uint32_t run = (uint32_t)(tag >> 32), t = (uint32_t)tag;
-    const slice_times times = shape_slice_times(p->collectives, shape_of(p, run), t);
+    const slice_times times = message_times(p->collectives, shape_of(p, run), t);
     (void)id;
     sim_schedule(p->sim, sim_now(p->sim) + times.seen_ps, p->kind_seen, run, t);
     if (!times.by_nic) {
@@ -184,7 +183,7 @@ static void on_seen(sim *s, void *owner, const sim_event *event)
     p->runs.items[run].end_ps = sim_now(s);
     if (p->client.moved) p->client.moved(p->client.owner, p->runs.items[run].tag, t, state->starts[t]);
     release(p, run, t, FOLLOWS_DATA);
-    if (!shape_slice_times(p->collectives, of, t).by_nic) release(p, run, t, FOLLOWS_SLOT);
+    if (!message_times(p->collectives, of, t).by_nic) release(p, run, t, FOLLOWS_SLOT);
     count_down(p, run);
 }
 

@@ -21,6 +21,11 @@ double pace_link_Bps(const collective_layout *layout)
     return (double)layout->link_mBps * 1e-3;
 }
 
+double pace_pair_Bps(const collective_layout *layout)
+{
+    return layout->pair_mBps > 0 ? (double)layout->pair_mBps * 1e-3 : pace_link_Bps(layout);
+}
+
 double pace_nics_Bps(const collective_layout *layout)
 {
     return (double)layout->nic_mBps * 1e-3 * layout->nics_per_node;
@@ -93,13 +98,19 @@ collective_pace pace_make(double latency_s, double stream_s)
 
 // ---- which algorithm
 
-static void check(const pace_request *request)
+// A barrier is an all-reduce of one number, and nothing is as long as a byte.
+static void settle(pace_request *request)
 {
     const collective_layout *l = request->layout;
     SIM_ASSERT(request->kind < COLLECTIVE_KINDS && request->protocol < PROTOCOLS);
     SIM_ASSERT(l->link && l->nodes > 0 && l->ranks_per_node > 0 && l->ranks >= l->nodes);
     SIM_ASSERT(l->nodes == 1 || (l->nic && l->nic_mBps > 0 && l->nics_per_node > 0));
     SIM_ASSERT(l->ranks_per_node == 1 || l->link_mBps > 0);
+    if (request->kind == COLLECTIVE_BARRIER) {
+        request->kind = COLLECTIVE_ALL_REDUCE;
+        request->bytes = sizeof(float);
+    }
+    if (request->bytes == 0) request->bytes = 1;
 }
 
 collective_pace pace_of(const collective_library *library, const collective_layout *layout,
@@ -107,16 +118,8 @@ collective_pace pace_of(const collective_library *library, const collective_layo
                         uint64_t bytes)
 {
     if (layout->ranks == 1) return (collective_pace){ 0 };
-    // A barrier is an all-reduce of one number.
-    const bool barrier = kind == COLLECTIVE_BARRIER;
-    const pace_request request = { .library = library,
-                                   .layout = layout,
-                                   .kind = barrier ? COLLECTIVE_ALL_REDUCE : kind,
-                                   .protocol = protocol,
-                                   .bytes = barrier     ? sizeof(float)
-                                            : bytes > 0 ? bytes
-                                                        : 1 };
-    check(&request);
+    pace_request request = { library, layout, kind, protocol, bytes };
+    settle(&request);
     switch (algorithm) {
     case ALGORITHM_RING:
         return kind == COLLECTIVE_BROADCAST || kind == COLLECTIVE_REDUCE ? pace_pipe(&request)
@@ -135,4 +138,25 @@ collective_pace pace_of(const collective_library *library, const collective_layo
     }
     SIM_ASSERT(algorithm < ALGORITHMS);
     return (collective_pace){ 0 };
+}
+
+bool pace_has_steps(collective_algorithm algorithm)
+{
+    return algorithm == ALGORITHM_PAT || algorithm == ALGORITHM_RECURSIVE ||
+           algorithm == ALGORITHM_HIERARCHICAL;
+}
+
+void pace_steps_of(const collective_library *library, const collective_layout *layout, collective_kind kind,
+                   collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes,
+                   uint32_t count, step_pace *steps)
+{
+    pace_request request = { library, layout, kind, protocol, bytes };
+    SIM_ASSERT(layout->ranks > 1 && pace_has_steps(algorithm));
+    settle(&request);
+    if (algorithm == ALGORITHM_PAT)
+        pace_pat_steps(&request, count, steps);
+    else if (algorithm == ALGORITHM_RECURSIVE)
+        pace_recursive_steps(&request, count, steps);
+    else
+        pace_hierarchical_steps(&request, count, steps);
 }

@@ -41,6 +41,15 @@ typedef struct collective_pace {
 collective_pace pace_of(const collective_library *library, const collective_layout *layout,
                         collective_kind kind, collective_algorithm algorithm, collective_protocol protocol,
                         uint64_t bytes);
+// What a step of a plan in one piece takes alone, of an algorithm whose steps differ (recursive, hierarchical, PAT). With the
+// entry the steps add up to the pace, but for rounding.
+typedef struct step_pace {
+    sim_time latency_ps, stream_ps; // as of a pace
+} step_pace;
+bool pace_has_steps(collective_algorithm algorithm);
+void pace_steps_of(const collective_library *library, const collective_layout *layout, collective_kind kind,
+                   collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes,
+                   uint32_t count, step_pace *steps);
 // A send to one peer, of a communicator with the layout's ranks; inside a node if the layout has one node.
 // Of an all-to-all of unequal parts, when only its largest row is known (bytes): all others are taken to be as large.
 // When all parts are (plan.h), rings saying who is on which node:

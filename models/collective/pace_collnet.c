@@ -33,7 +33,9 @@ collective_pace pace_collnet(const pace_request *q, collective_algorithm algorit
                          : l->nodes <= FAR_NODES ? sharp->direct_ratio
                                                  : sharp->far_direct_ratio;
     collective_pace pace = pace_make(latency_s, (double)q->bytes / (pace_nics_Bps(l) * ratio));
+    pace.entry_ps = terms->base_ps;
     pace.channels = chunking_all_channels(q->library, l, algorithm);
+    pace.chunk_bytes = pace.slice_bytes = q->bytes / pace.channels + 1; // no chunks of NCCL's are modelled
     pace.slices = 1;
     pace.slots = q->library->kernels.slots;
     pace.loops = 1;

@@ -15,6 +15,7 @@ enum { SOFT_LINK = 8, SOFT_NIC = 3 };
 double pace_soft_min(double a, double b, double power);
 
 double pace_link_Bps(const collective_layout *layout); // of a GPU's port
+double pace_pair_Bps(const collective_layout *layout); // from one GPU to another: in a mesh one of its links
 double pace_nics_Bps(const collective_layout *layout); // of all NICs of a node
 // Less on static routes, for the algorithms that feel them.
 double pace_routed_nics_Bps(const collective_layout *layout);
@@ -51,7 +52,10 @@ collective_pace pace_nvls(const pace_request *request);
 collective_pace pace_nvls_tree(const pace_request *request);
 collective_pace pace_collnet(const pace_request *request, collective_algorithm algorithm);
 collective_pace pace_pat(const pace_request *request);
+void pace_pat_steps(const pace_request *request, uint32_t count, step_pace *steps);
 collective_pace pace_recursive(const pace_request *request);
+void pace_recursive_steps(const pace_request *request, uint32_t count, step_pace *steps);
 collective_pace pace_hierarchical(const pace_request *request);
+void pace_hierarchical_steps(const pace_request *request, uint32_t count, step_pace *steps);
 collective_pace pace_send_recv(const pace_request *request);
 collective_pace pace_all_to_all(const pace_request *request);

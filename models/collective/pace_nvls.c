@@ -20,6 +20,7 @@ collective_pace pace_nvls(const pace_request *q)
     const double loop_bytes = fmin(share, (double)(heads * chunk)), loops = share / loop_bytes;
     const double loop_s = units_s_from_ps(nvls->loop_ps) + loop_bytes / nvls->rate_Bps;
     collective_pace pace = pace_make(units_s_from_ps(l->link->nvls_entry_ps) + 2 * loop_s, loops * loop_s);
+    pace.entry_ps = l->link->nvls_entry_ps;
     pace.channels = channels;
     pace.chunk_bytes = pace.slice_bytes = chunk;
     pace.slices = 1;

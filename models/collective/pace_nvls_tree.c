@@ -36,6 +36,7 @@ collective_pace pace_nvls_tree(const pace_request *q)
     const double fill_s = 3 * node_s + 2 * pace_tree_depth(l->nodes) * hop_s;
     const double stream_s = fmin(loops * loop_s, fill_s + (loops - 1) * loop_s);
     collective_pace pace = pace_make(pace_entry_s(l) + fill_s + (loops - 1) * loop_s - stream_s, stream_s);
+    pace.entry_ps = pace_ps(pace_entry_s(l));
     pace.channels = channels;
     pace.chunk_bytes = pace.slice_bytes = chunk;
     pace.slices = 1;

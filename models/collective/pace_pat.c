@@ -7,33 +7,69 @@
 // Source: NVIDIA/nccl src/device/all_gather.h (PAT) for the order; constants are the rings'. No run of it is published:
 // untested.
 #include "models/collective/pace_internal.h"
+#include "sim/check.h"
 #include <math.h>
+
+typedef struct pat_times {
+    double channels, block, slice; // bytes: a rank's block on a channel, what of it moves at once
+    double work_s, nic_s, hop_s;
+} pat_times;
+
+static pat_times terms_of(const pace_request *q)
+{
+    const collective_layout *l = q->layout;
+    const kernel_costs *costs = &l->link->protocols[PROTOCOL_SIMPLE];
+    pat_times t = { .channels = chunking_channels(q->library, l, ALGORITHM_PAT, PROTOCOL_SIMPLE, q->bytes) };
+    t.block = (double)q->bytes / l->ranks / t.channels;
+    t.slice = fmin(t.block, (double)q->library->tuning.pat.chunk_bytes);
+    t.work_s = units_s_from_ps(costs->slice_ps) + t.slice / costs->rate_Bps;
+    const double host_s = 2 * units_s_from_ps(l->nic->post_ps) * pace_channels_per_thread(l, t.channels) +
+                          pace_rendezvous_thread_s(l, t.slice);
+    t.nic_s = fmax(host_s, units_s_from_ps(l->nic->message_ps) + t.slice * t.channels / pace_nics_Bps(l));
+    t.hop_s = pace_network_hop_s(l, l->nic->hops[PROTOCOL_SIMPLE].ring_ps);
+    return t;
+}
+
+// Of so many blocks, one behind the other.
+static double stream_s(const pat_times *t, double blocks)
+{
+    return blocks * t->block / t->slice * fmax(t->work_s, t->nic_s);
+}
 
 collective_pace pace_pat(const pace_request *q)
 {
     const collective_layout *l = q->layout;
-    const kernel_costs *costs = &l->link->protocols[PROTOCOL_SIMPLE];
-    const double n = l->ranks,
-                 channels = chunking_channels(q->library, l, ALGORITHM_PAT, PROTOCOL_SIMPLE, q->bytes);
-    const double block = (double)q->bytes / n / channels;
-    const double slice = fmin(block, (double)q->library->tuning.pat.chunk_bytes);
-    const double work_s = units_s_from_ps(costs->slice_ps) + slice / costs->rate_Bps;
-    const double host_s = 2 * units_s_from_ps(l->nic->post_ps) * pace_channels_per_thread(l, channels) +
-                          pace_rendezvous_thread_s(l, slice);
-    const double nic_s = fmax(host_s,
-                              units_s_from_ps(l->nic->message_ps) + slice * channels / pace_nics_Bps(l));
-    const double hop_s = pace_network_hop_s(l, l->nic->hops[PROTOCOL_SIMPLE].ring_ps);
-    const double latency_s = pace_entry_s(l) + units_s_from_ps(costs->ring_entry_ps) +
-                             pace_tree_depth(l->nodes) * (work_s + nic_s + hop_s);
-    const double stream_s = (n - 1) * block / slice * fmax(work_s, nic_s);
-    collective_pace pace = pace_make(latency_s, stream_s);
-    pace.channels = (uint32_t)channels;
-    pace.chunk_bytes = pace.slice_bytes = (uint64_t)ceil(slice);
+    const pat_times t = terms_of(q);
+    const uint32_t rounds = pace_tree_depth(l->ranks);
+    const double entry_s = pace_entry_s(l) +
+                           units_s_from_ps(l->link->protocols[PROTOCOL_SIMPLE].ring_entry_ps);
+    collective_pace pace = pace_make(entry_s + rounds * (t.work_s + t.nic_s + t.hop_s),
+                                     stream_s(&t, l->ranks - 1.0));
+    pace.channels = (uint32_t)t.channels;
+    pace.chunk_bytes = pace.slice_bytes = (uint64_t)ceil(t.slice);
     pace.slices = 1;
     pace.slots = q->library->kernels.slots;
-    pace.loops = block / slice;
-    pace.work_ps = pace_ps(work_s);
-    pace.nic_ps = pace_ps(nic_s);
-    pace.network_hop_ps = pace_ps(hop_s);
+    pace.loops = t.block / t.slice;
+    pace.entry_ps = pace_ps(entry_s);
+    pace.steps = rounds;
+    pace.work_ps = pace_ps(t.work_s);
+    pace.nic_ps = pace_ps(t.nic_s);
+    pace.network_hop_ps = pace_ps(t.hop_s);
     return pace;
+}
+
+// A rank sends, d places on, the blocks that lie at multiples of 2 d places in their trees and whose way does not lead once
+// round (pat.c).
+void pace_pat_steps(const pace_request *q, uint32_t count, step_pace *steps)
+{
+    const pat_times t = terms_of(q);
+    const uint32_t ranks = q->layout->ranks;
+    SIM_ASSERT(count == pace_tree_depth(ranks));
+    for (uint32_t step = 0; step < count; step++) {
+        const bool gathers = q->kind == COLLECTIVE_ALL_GATHER;
+        const uint64_t d = UINT64_C(1) << (gathers ? count - 1 - step : step);
+        const uint64_t blocks = (ranks - d + 2 * d - 1) / (2 * d);
+        steps[step] = (step_pace){ pace_ps(t.work_s + t.nic_s + t.hop_s),
+                                   pace_ps(stream_s(&t, (double)blocks)) };
+    }
 }

@@ -42,9 +42,13 @@ static void draw(plan_sketch *s)
     for (uint32_t piece = 0; piece < sketch_rounds(s); piece++)
         for (uint32_t round = 0; round < rounds; round++)
             for (uint32_t from = 0; from < s->plan->ranks; from++)
-                draw_sender(
-                    s, (sketch_send){ .from = from, .step = round + piece, .count = 1, .reduces = reduces },
-                    UINT32_C(1) << (reduces ? round : rounds - 1 - round), piece);
+                draw_sender(s,
+                            (sketch_send){ .from = from,
+                                           .step = round + piece,
+                                           .operation = sketch_stage(s, round),
+                                           .count = 1,
+                                           .reduces = reduces },
+                            UINT32_C(1) << (reduces ? round : rounds - 1 - round), piece);
 }
 
 void plan_pat(arena *a, const plan_request *r, plan *out)
@@ -55,7 +59,9 @@ void plan_pat(arena *a, const plan_request *r, plan *out)
     out->share_chunks = pieces;
     out->chunks = plan_chunks(out->ranks, pieces);
     if (out->ranks == 1) return;
-    out->steps = rounds_of(out->ranks) + (r->grain == GRAIN_STREAMS ? 0 : pieces - 1);
+    const bool streams = r->grain == GRAIN_STREAMS;
+    out->steps = rounds_of(out->ranks) + (streams ? 0 : pieces - 1);
+    out->stage_count = streams ? out->steps : 0;
     plan_sketch s = { .request = r, .plan = out, .arena = a, .pieces = pieces };
     sketch_plan(&s, &(sketch_algorithm){ .draw = draw });
 }

@@ -35,7 +35,7 @@ uint64_t plan_payload_bytes(const plan *p)
 {
     uint64_t sum = 0;
     for (uint32_t e = 0; e < p->edge_count; e++)
-        sum += p->edges[e].bytes;
+        if (p->edges[e].from < p->ranks) sum += p->edges[e].bytes;
     return sum;
 }
 
@@ -159,20 +159,52 @@ void plan_build(arena *a, const plan_request *r, plan *out)
         plan_ring(a, r, out);
 }
 
+static uint64_t ring_message_count(const plan_request *r)
+{
+    const bool from_one = r->kind == COLLECTIVE_BROADCAST || r->kind == COLLECTIVE_REDUCE;
+    return from_one ? plan_broadcast_messages(r) : plan_ring_messages(r);
+}
+
+// Of a plan with so many lanes, or ranks that own a share.
+static uint64_t chunk_count(const plan_request *r, uint32_t lanes)
+{
+    return (uint64_t)lanes * plan_pieces(&r->cut, (r->bytes + lanes - 1) / lanes);
+}
+
+static uint32_t power_within(uint32_t ranks)
+{
+    uint32_t power = 1;
+    while (power <= ranks / 2)
+        power *= 2;
+    return power;
+}
+
+// Each chunk goes once to all ranks but one, or is summed on the way to one; of an all-reduce both. Switches take it from each
+// rank of a node and give it to each.
 uint64_t plan_message_count(const plan_request *r)
 {
-    switch (r->kind) {
-    case COLLECTIVE_ALL_REDUCE:
-    case COLLECTIVE_BARRIER:
-    case COLLECTIVE_REDUCE_SCATTER:
-    case COLLECTIVE_ALL_GATHER: return plan_ring_messages(r);
-    case COLLECTIVE_SEND_RECV: return 1;
-    case COLLECTIVE_BROADCAST:
-    case COLLECTIVE_REDUCE: return plan_broadcast_messages(r);
-    case COLLECTIVE_ALL_TO_ALL:
-    case COLLECTIVE_ALL_TO_ALL_UNEQUAL: return plan_all_to_all_messages(r);
-    case COLLECTIVE_KINDS: break;
+    const uint32_t ranks = r->rings->ranks, nodes = plan_nodes(r->rings);
+    const uint64_t ways = (collective_sums_for_all(r->kind) ? UINT64_C(2) : 1) * (ranks - 1);
+    if (ranks == 1) return 0;
+    switch (r->algorithm) {
+    case ALGORITHM_RING: return ring_message_count(r);
+    case ALGORITHM_SEND_RECV: return 1;
+    case ALGORITHM_PAIRWISE: return plan_all_to_all_messages(r);
+    case ALGORITHM_TREE: return chunk_count(r, (nodes > 1 ? 2 : 1) * r->rings->count) * ways;
+    case ALGORITHM_NVLS:
+    case ALGORITHM_NVLS_TREE: {
+        const uint32_t heads = ranks / nodes, lanes = heads * (nodes > 1 ? 2 : 1);
+        return chunk_count(r, lanes) * 2 * ((heads + UINT64_C(1)) * nodes + nodes - 1);
     }
-    SIM_ASSERT(r->kind < COLLECTIVE_KINDS);
+    case ALGORITHM_COLLNET_DIRECT:
+    case ALGORITHM_COLLNET_CHAIN:
+        return chunk_count(r, r->rings->count) * (UINT64_C(2) * (ranks - nodes) + nodes);
+    case ALGORITHM_PAT:
+    case ALGORITHM_HIERARCHICAL: return chunk_count(r, ranks) * ways;
+    case ALGORITHM_RECURSIVE:
+        return chunk_count(r, collective_sums_for_all(r->kind) ? power_within(ranks) : ranks) * ways;
+    case ALGORITHMS: break;
+    }
+    SIM_ASSERT(r->algorithm < ALGORITHMS);
     return 0;
 }

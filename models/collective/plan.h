@@ -107,13 +107,20 @@ typedef struct plan_message {
 typedef struct plan_edge { // all that one position sends to another
     uint32_t from, to;
     uint32_t rings;     // that use this pair
-    uint32_t operation; // of switches that sum, from 1; 0: plain messages
+    uint32_t operation; // of switches that sum, from 1; 0: plain messages. Of stages: the stage, from 1
     uint64_t bytes;     // in the messages grain the sum of its messages
 } plan_edge;
 
 typedef struct plan_wait { // a further message that its sender must have received
     uint32_t message, received;
 } plan_wait;
+
+// Of streams whose steps differ (recursive, hierarchical, PAT): what moves at once, before the next stage begins. An edge is of
+// one stage, and those of a stage stand together, each pair once.
+typedef struct edge_stage {
+    uint32_t first_edge, edge_count;
+    uint32_t steps; // that it has as messages
+} edge_stage;
 
 typedef struct plan {
     collective_kind kind;
@@ -129,6 +136,8 @@ typedef struct plan {
     uint32_t message_count;
     plan_wait *more; // by message
     uint32_t more_count;
+    edge_stage *stages; // GRAIN_STREAMS; stage_count 0: all is one
+    uint32_t stage_count;
     uint32_t switches, operations;
     bool chains_by_edge;
     const uint64_t *parts; // of the request
@@ -153,7 +162,7 @@ void plan_build(arena *a, const plan_request *r, plan *out);
 // Whether that algorithm has a plan for the kind over these nodes. What the hardware has is not known here.
 bool plan_exists(const plan_request *r);
 collective_algorithm plan_usual_algorithm(collective_kind kind); // the one that there always is
-// How many messages a plan has in their grain, before it is built (of the usual algorithms).
+// How many messages a plan has in their grain, before it is built.
 uint64_t plan_message_count(const plan_request *r);
 uint64_t plan_ring_messages(const plan_request *r);
 uint64_t plan_broadcast_messages(const plan_request *r);
@@ -179,8 +188,9 @@ uint32_t plan_more_waits(const plan *p, uint32_t message, uint32_t *first);
 // Even shares; the first ones get the remainder, a byte each. The shares of all chunks add up to bytes.
 uint64_t plan_chunk_bytes(uint64_t bytes, uint32_t chunks, uint32_t chunk);
 uint64_t plan_range_bytes(uint64_t bytes, uint32_t chunks, uint32_t first,
-                          uint32_t count);  // of chunks side by side
-uint64_t plan_payload_bytes(const plan *p); // over all edges
+                          uint32_t count); // of chunks side by side
+// Over all edges but those from switches, which send on what has been counted.
+uint64_t plan_payload_bytes(const plan *p);
 // Proves a plan of messages, of at most PLAN_CHECK_RANKS_MAX ranks: acyclic, positions and sizes in range, a chain of sends
 // per rank and ring (or edge and ring), edges that add up, and every rank ends with what the kind promises, whatever the times
 // of the messages (plan_proof.c says how): all-reduce and barrier, the whole sum; reduce, that at position 0;

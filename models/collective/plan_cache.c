@@ -71,19 +71,43 @@ const ring_set *plan_cache_rings(const plan_cache *c, uint32_t index)
 
 // ---- transfers and who waits for whom ----
 
-// Messages of one step on one edge follow one another in a plan. Returns, per message, its transfer.
+// Messages of one step on one edge follow one another in a plan, and so do those of one act.
+static bool begins_transfer(const cached_plan *c, uint32_t m)
+{
+    const plan_message *own = &c->plan.messages[m], *before = own - 1;
+    const uint32_t operation = c->plan.edges[own->edge].operation;
+    if (own->step != before->step || operation != c->plan.edges[before->edge].operation) return true;
+    return operation == 0 && (c->key.apart || own->edge != before->edge);
+}
+
+// Returns, per message, its transfer.
 static uint32_t *build_transfers(arena *a, cached_plan *c)
 {
-    const plan_message *messages = c->plan.messages;
     uint32_t *transfer_of = arena_array(a, uint32_t, c->plan.message_count);
     for (uint32_t m = 0; m < c->plan.message_count; m++) {
-        bool begins = m == 0 || c->key.apart || messages[m].step != messages[m - 1].step ||
-                      messages[m].edge != messages[m - 1].edge;
-        if (begins) c->first_messages[c->transfer_count++] = m;
+        if (m == 0 || begins_transfer(c, m)) c->first_messages[c->transfer_count++] = m;
         transfer_of[m] = c->transfer_count - 1;
     }
     c->first_messages[c->transfer_count] = c->plan.message_count;
     return transfer_of;
+}
+
+// Messages of a transfer on one edge follow one another. What a switch sends on is what it has been given.
+static void build_edges(cached_plan *c)
+{
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < c->transfer_count; t++) {
+        c->first_edges[t] = count;
+        for (uint32_t m = c->first_messages[t]; m < c->first_messages[t + 1]; m++) {
+            const plan_message *message = &c->plan.messages[m];
+            if (message->from >= c->plan.ranks) continue;
+            if (count == c->first_edges[t] || c->edges[count - 1].edge != message->edge)
+                c->edges[count++] = (transfer_edge){ .edge = message->edge };
+            c->edges[count - 1].bytes += message->bytes;
+        }
+        if (count - c->first_edges[t] > c->most_edges) c->most_edges = count - c->first_edges[t];
+    }
+    c->first_edges[c->transfer_count] = count;
 }
 
 typedef struct follower { // `later` waits for `earlier`
@@ -189,8 +213,11 @@ static void find_leaving(arena *a, cached_plan *c, const ring_set *rings)
     for (uint32_t v = 0; v < plan_nodes(rings); v++)
         for (uint32_t place = plan_node_start(rings, v); place < plan_node_start(rings, v + 1); place++)
             node_of[rings->orders[place]] = v;
-    for (uint32_t e = 0; e < c->plan.edge_count; e++)
-        c->leaves[e] = node_of[c->plan.edges[e].from] != node_of[c->plan.edges[e].to];
+    for (uint32_t e = 0; e < c->plan.edge_count; e++) {
+        const plan_edge *edge = &c->plan.edges[e];
+        const bool inside = edge->from >= rings->ranks || edge->to >= rings->ranks; // to or from a switch
+        c->leaves[e] = !inside && node_of[edge->from] != node_of[edge->to];
+    }
     arena_release(a, mark);
 }
 
@@ -208,27 +235,63 @@ static void chain_lines(arena *a, cached_plan *c)
     arena_release(a, mark);
 }
 
+// The transfers in which a rank had a part last: one to it and one from it, of one step.
+typedef struct rank_turn {
+    uint32_t step, sent1, received1; // of that step, 1 + transfer
+    uint32_t before[2];              // 1 + transfer, of the step before
+} rank_turn;
+
+static rank_turn *turn_at(rank_turn *turns, uint32_t rank, uint32_t step)
+{
+    rank_turn *own = &turns[rank];
+    if (own->step != step)
+        *own = (rank_turn){ .step = step,
+                            .before = { own->sent1 > 0 ? own->sent1 : own->before[0],
+                                        own->received1 > 0 ? own->received1 : own->before[1] } };
+    return own;
+}
+
+static void add_turns(arena *a, const cached_plan *c, rank_turn *turns, uint32_t t, follower_array *all,
+                      uint32_t since)
+{
+    const plan_message *first = cached_first_message(c, t);
+    rank_turn *const ends[] = { turn_at(turns, first->from, first->step),
+                                turn_at(turns, first->to, first->step) };
+    for (size_t e = 0; e < ARRAY_COUNT(ends); e++)
+        for (size_t b = 0; b < ARRAY_COUNT(ends[e]->before); b++)
+            if (ends[e]->before[b] > 0)
+                add_follower(a, all, since, (follower){ ends[e]->before[b] - 1, t, FOLLOWS_DATA });
+    SIM_ASSERT(ends[0]->sent1 == 0 && ends[1]->received1 == 0); // one each in a step
+    ends[0]->sent1 = ends[1]->received1 = t + 1;
+}
+
 static void build_followers(arena *a, cached_plan *c, const ring_set *rings)
 {
     const uint32_t messages = c->plan.message_count;
     c->first_messages = arena_array(a, uint32_t, (size_t)messages + 1); // as many as there may be at most
+    c->first_edges = arena_array(a, uint32_t, (size_t)messages + 1);
+    c->edges = arena_array(a, transfer_edge, messages);
     c->waits = arena_array(a, uint16_t, messages);
     c->follower_starts = arena_array(a, uint32_t, (size_t)messages + 1);
     c->next_on_edge = arena_array(a, uint32_t, messages);
     c->first_on_edge = arena_array(a, bool, messages);
     find_leaving(a, c, rings);
     // Each of a message's waits, and for its slot those that pass on one other, or that one.
-    const size_t waits = 3 * (size_t)messages + c->plan.more_count;
+    const size_t waits = (c->key.in_turn ? 7 : 3) * (size_t)messages + c->plan.more_count;
     const size_t most = c->key.slots > 0 ? 2 * waits + messages : waits;
     c->followers = arena_array(a, uint32_t, most);
     c->follower_kinds = arena_array(a, uint8_t, most);
     const arena_mark_t mark = arena_mark(a);
     const uint32_t *transfer_of = build_transfers(a, c);
+    build_edges(c);
     follower_array all = { 0 };
     array_reserve(&all, a, (uint32_t)most);
     chain_lines(a, c);
+    rank_turn *turns = c->key.in_turn ? arena_array(a, rank_turn, c->plan.ranks) : NULL;
     for (uint32_t t = 0; t < c->transfer_count; t++) {
+        const uint32_t since = all.count;
         find_predecessors(a, c, transfer_of, t, &all);
+        if (turns) add_turns(a, c, turns, t, &all, since);
         if (c->key.apart && c->next_on_edge[t] != NO_ID)
             *array_push(&all, a) = (follower){ t, c->next_on_edge[t], FOLLOWS_OWN };
     }
@@ -262,13 +325,10 @@ bool plan_cache_exists(const plan_cache *c, const plan_cache_key *key)
     return plan_exists(&request);
 }
 
-// A tree sends each piece up and down over every edge of each lane.
 uint64_t plan_cache_messages(const plan_cache *c, const plan_cache_key *key)
 {
     const plan_request request = request_of(c, key);
-    if (key->algorithm != ALGORITHM_TREE) return plan_message_count(&request);
-    const uint64_t lanes = request.rings->count * (plan_nodes(request.rings) > 1 ? 2 : 1);
-    return 2 * lanes * plan_pieces(&key->cut, key->bytes / lanes + 1) * (request.rings->ranks - 1);
+    return plan_message_count(&request);
 }
 
 static bool same_key(const plan_cache_key *a, const plan_cache_key *b)
@@ -276,7 +336,7 @@ static bool same_key(const plan_cache_key *a, const plan_cache_key *b)
     return a->kind == b->kind && a->algorithm == b->algorithm && a->rings == b->rings &&
            a->bytes == b->bytes && a->cut.chunk_bytes == b->cut.chunk_bytes &&
            a->cut.slices == b->cut.slices && a->slots == b->slots && a->apart == b->apart &&
-           a->at_once == b->at_once && a->parts == b->parts;
+           a->at_once == b->at_once && a->in_turn == b->in_turn && a->parts == b->parts;
 }
 
 uint32_t plan_cache_find(plan_cache *c, const plan_cache_key *key)

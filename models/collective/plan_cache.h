@@ -4,7 +4,8 @@
 // lent to instances and come back. One grain per cache.
 //
 // Messages of one step on one edge are one transfer, whatever their rings, where all rings go in step. Rings over nodes
-// do not: each is at its crossing when others are inside, and their messages are transfers apart.
+// do not: each is at its crossing when others are inside, and their messages are transfers apart. What a switch sums in one
+// act is one transfer over all edges of the act, which move at one pace.
 #pragma once
 #include "models/collective/plan.h"
 #include "models/ids.h"
@@ -31,16 +32,27 @@ typedef struct plan_cache_key {
     uint32_t slots; // transfers of an edge in flight, between nodes twice as many; 0: any number
     bool
         apart; // each message is a transfer of its own, and waits for the one before on its edge and ring only
-    bool at_once;          // what a rank sends to one does not wait for what it sends to another
+    bool at_once; // what a rank sends to one does not wait for what it sends to another
+    // A rank ends a step, sending and receiving, before it begins the next: a rendezvous in each.
+    bool in_turn;
     const uint64_t *parts; // ALL_TO_ALL_UNEQUAL: kept, not copied; one address is one matrix
 } plan_cache_key;
+
+// What a transfer carries over one edge.
+typedef struct transfer_edge {
+    uint32_t edge;
+    uint64_t bytes;
+} transfer_edge;
 
 typedef struct cached_plan {
     plan plan;
     plan_cache_key key;
-    uint32_t next;             // with the same hash key, or NO_ID
-    uint32_t transfer_count;   // 0 in the streams grain
-    uint32_t *first_messages;  // transfer_count + 1: where the messages of a transfer begin
+    uint32_t next;            // with the same hash key, or NO_ID
+    uint32_t transfer_count;  // 0 in the streams grain
+    uint32_t *first_messages; // transfer_count + 1: where the messages of a transfer begin
+    uint32_t *first_edges;    // transfer_count + 1: where its edges begin
+    transfer_edge *edges;
+    uint32_t most_edges;       // of a transfer
     uint16_t *waits;           // per transfer: its number of predecessors
     uint32_t *follower_starts; // transfer_count + 1 entries into followers
     uint32_t *followers;       // the transfers that wait for a transfer
@@ -72,10 +84,15 @@ static inline const plan_message *cached_first_message(const cached_plan *c, uin
     return &c->plan.messages[c->first_messages[transfer]];
 }
 
-static inline uint64_t cached_transfer_bytes(const cached_plan *c, uint32_t transfer)
+static inline uint32_t cached_edge_count(const cached_plan *c, uint32_t transfer)
+{
+    return c->first_edges[transfer + 1] - c->first_edges[transfer];
+}
+
+static inline uint64_t cached_transfer_payload(const cached_plan *c, uint32_t transfer)
 {
     uint64_t bytes = 0;
-    for (uint32_t m = c->first_messages[transfer]; m < c->first_messages[transfer + 1]; m++)
-        bytes += c->plan.messages[m].bytes;
+    for (uint32_t e = c->first_edges[transfer]; e < c->first_edges[transfer + 1]; e++)
+        bytes += c->edges[e].bytes;
     return bytes;
 }

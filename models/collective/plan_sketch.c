@@ -29,6 +29,18 @@ void sketch_add_edge(plan_sketch *s, const sketch_send *send, uint64_t bytes)
     s->edges.items[e].rings++;
 }
 
+// In the order in which they were drawn.
+static void take_stages(plan_sketch *s)
+{
+    plan *p = s->plan;
+    memcpy(p->edges, s->edges.items, p->edge_count * sizeof *p->edges);
+    for (uint32_t e = 0; e < p->edge_count; e++) {
+        edge_stage *stage = &p->stages[p->edges[e].operation - 1];
+        if (stage->edge_count++ == 0) *stage = (edge_stage){ .first_edge = e, .edge_count = 1, .steps = 1 };
+        SIM_ASSERT(e == stage->first_edge + stage->edge_count - 1); // they stand together
+    }
+}
+
 // By sender, each sender's in the order in which they were drawn; the map then has the final numbers.
 static void sort_edges(plan_sketch *s)
 {
@@ -304,13 +316,17 @@ void sketch_plan(plan_sketch *s, const sketch_algorithm *algorithm)
     arena_release(s->arena, counting);
     p->chains_by_edge = true;
     p->edges = arena_array(s->arena, plan_edge, p->edge_count);
+    p->stages = arena_array(s->arena, edge_stage, p->stage_count);
     if (messages) {
         p->messages = arena_array(s->arena, plan_message, p->message_count);
         p->more = arena_array(s->arena, plan_wait, p->more_count);
     }
     const arena_mark_t writing = arena_mark(s->arena);
     draw_edges(s, algorithm);
-    sort_edges(s);
+    if (p->stage_count > 0)
+        take_stages(s);
+    else
+        sort_edges(s);
     if (messages) {
         write_messages(s, algorithm);
         sort_messages(s);

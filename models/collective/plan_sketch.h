@@ -60,7 +60,8 @@ typedef struct sketch_algorithm {
     void (*draw)(plan_sketch *s);
 } sketch_algorithm;
 
-// The plan has its kind, ranks, rings, chunks, and, at the latest when prepared, steps and switches. Fills the rest of it.
+// The plan has its kind, ranks, rings, chunks, and, at the latest when prepared, steps, switches and stage_count; edges of
+// stages are drawn stage by stage. Fills the rest of it; of stages each has a step.
 void sketch_plan(plan_sketch *s, const sketch_algorithm *algorithm);
 void sketch_add(plan_sketch *s, const sketch_send *send);
 // In SKETCH_EDGES, in place of sketch_add(), where sums are quicker than all messages.
@@ -70,6 +71,11 @@ void sketch_add_edge(plan_sketch *s, const sketch_send *send, uint64_t bytes);
 static inline uint32_t sketch_rounds(const plan_sketch *s)
 {
     return s->pass == SKETCH_EDGES ? 1 : s->pieces;
+}
+// For streams of stages: their operation; of messages there are none.
+static inline uint32_t sketch_stage(const plan_sketch *s, uint32_t stage)
+{
+    return s->plan->stage_count > 0 ? 1 + stage : 0;
 }
 static inline uint32_t sketch_pieces_each(const plan_sketch *s)
 {

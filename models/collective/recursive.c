@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recursive halving and doubling, over the p = 2^L <= n first ranks: with d = p/2, .., 2, 1, ranks d apart exchange the halves
-// of what they still sum, so that each ends with the sum of its own; and with d = 1, 2, .., p/2 they exchange all that they
-// have. Reduce-scatter is the first, all-gather the second, all-reduce both. Each of the e = n - p other ranks first gives rank
-// i = its number - p what it has, and at last gets from it what it lacks.
+// Recursive halving and doubling, over the p = 2^L <= n first ranks: with d = 1, 2, .., p/2, ranks d apart exchange the halves
+// of what they still sum, so that each ends with the sum of its own; and with d = p/2, .., 2, 1 they exchange all that they
+// have. So the large exchanges are between neighbours, and small ones travel far. Reduce-scatter is the first, all-gather the
+// second, all-reduce both. Each of the e = n - p other ranks first gives rank i = its number - p what it has, and at last gets
+// from it what it lacks.
 //     bytes   (n - 1) S over all edges, all-reduce twice that     S [bytes]   n [ranks]
 //     rounds  L, all-reduce 2 L; and 2 more where n is no power of two
 // Thakur, Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005.
 // The buffer is cut in units: for an all-reduce p, one for each rank of the power; else n, a share each: rank i works on that
-// of rank p + i as well. Pieces of the units follow one another, each after all rounds of the one before.
+// of rank p + i as well. Having halved by distances below d, rank i still sums the units u = i modulo d. Pieces of the units
+// follow one another, each after all rounds of the one before.
 #include "models/collective/plan_sketch.h"
 
 typedef struct recursive_work {
@@ -33,30 +35,31 @@ static uint32_t rounds_of(collective_kind kind, uint32_t ranks)
     return (collective_sums_for_all(kind) ? 2 : 1) * rounds + (power < ranks ? 2 : 0);
 }
 
-static void add_units(const recursive_work *w, sketch_send send, uint32_t first, uint32_t end)
+// Units first, first + stride, .. below end.
+static void add_units(const recursive_work *w, sketch_send send, uint32_t first, uint32_t end,
+                      uint32_t stride)
 {
     plan_sketch *s = w->sketch;
+    const uint32_t pieces = s->pass == SKETCH_EDGES ? s->pieces : 1;
+    uint64_t bytes = 0;
     send.step = w->step;
-    if (s->pass == SKETCH_EDGES) {
-        send.chunk = first * s->pieces;
-        send.count = (end - first) * s->pieces;
-        if (first < end) sketch_add(s, &send);
-        return;
-    }
+    send.operation = sketch_stage(s, w->step);
     send.count = 1;
-    for (uint32_t unit = first; unit < end; unit++) {
+    for (uint32_t unit = first; unit < end; unit += stride) {
         send.chunk = unit * s->pieces + w->piece;
-        sketch_add(s, &send);
+        if (s->pass == SKETCH_EDGES)
+            bytes += plan_range_bytes(s->plan->bytes, s->plan->chunks, send.chunk, pieces);
+        else
+            sketch_add(s, &send);
     }
+    if (s->pass == SKETCH_EDGES && first < end) sketch_add_edge(s, &send, bytes);
 }
 
-// Those that ranks first .. first + count - 1 of the power work on.
-static void add_block(const recursive_work *w, sketch_send send, uint32_t first, uint32_t count)
+// Those that rank `first` of the power and each stride-th behind it work on.
+static void add_block(const recursive_work *w, sketch_send send, uint32_t first, uint32_t stride)
 {
-    add_units(w, send, first, first + count);
-    if (w->units == w->power || first >= w->others) return;
-    const uint32_t end = first + count < w->others ? first + count : w->others;
-    add_units(w, send, w->power + first, w->power + end);
+    add_units(w, send, first, w->power, stride);
+    if (w->units > w->power) add_units(w, send, w->power + first, w->power + w->others, stride);
 }
 
 static void draw_fold(recursive_work *w)
@@ -66,13 +69,13 @@ static void draw_fold(recursive_work *w)
         const sketch_send send = { .from = other, .to = i, .reduces = true };
         switch (w->sketch->plan->kind) {
         case COLLECTIVE_ALL_GATHER:
-            add_units(w, (sketch_send){ .from = other, .to = i }, other, other + 1);
+            add_units(w, (sketch_send){ .from = other, .to = i }, other, other + 1, 1);
             break;
         case COLLECTIVE_REDUCE_SCATTER:
-            add_units(w, send, 0, other);
-            add_units(w, send, other + 1, w->units);
+            add_units(w, send, 0, other, 1);
+            add_units(w, send, other + 1, w->units, 1);
             break;
-        default: add_units(w, send, 0, w->units);
+        default: add_units(w, send, 0, w->units, 1);
         }
     }
     w->step += w->others > 0;
@@ -85,13 +88,13 @@ static void draw_unfold(recursive_work *w)
         const sketch_send send = { .from = i, .to = other };
         switch (w->sketch->plan->kind) {
         case COLLECTIVE_ALL_GATHER:
-            add_units(w, send, 0, other);
-            add_units(w, send, other + 1, w->units);
+            add_units(w, send, 0, other, 1);
+            add_units(w, send, other + 1, w->units, 1);
             break;
         case COLLECTIVE_REDUCE_SCATTER:
-            add_units(w, (sketch_send){ .from = i, .to = other, .reduces = true }, other, other + 1);
+            add_units(w, (sketch_send){ .from = i, .to = other, .reduces = true }, other, other + 1, 1);
             break;
-        default: add_units(w, send, 0, w->units);
+        default: add_units(w, send, 0, w->units, 1);
         }
     }
     w->step += w->others > 0;
@@ -99,18 +102,18 @@ static void draw_unfold(recursive_work *w)
 
 static void draw_halving(recursive_work *w)
 {
-    for (uint32_t d = w->power / 2; d > 0; d /= 2, w->step++)
+    for (uint32_t d = 1; d < w->power; d *= 2, w->step++)
         for (uint32_t i = 0; i < w->power; i++) {
             const uint32_t to = i ^ d;
-            add_block(w, (sketch_send){ .from = i, .to = to, .reduces = true }, to / d * d, d);
+            add_block(w, (sketch_send){ .from = i, .to = to, .reduces = true }, to % (2 * d), 2 * d);
         }
 }
 
 static void draw_doubling(recursive_work *w)
 {
-    for (uint32_t d = 1; d < w->power; d *= 2, w->step++)
+    for (uint32_t d = w->power / 2; d > 0; d /= 2, w->step++)
         for (uint32_t i = 0; i < w->power; i++)
-            add_block(w, (sketch_send){ .from = i, .to = i ^ d }, i / d * d, d);
+            add_block(w, (sketch_send){ .from = i, .to = i ^ d }, i % (2 * d), 2 * d);
 }
 
 static void draw(plan_sketch *s)
@@ -137,7 +140,9 @@ void plan_recursive(arena *a, const plan_request *r, plan *out)
     out->share_chunks = pieces;
     out->chunks = plan_chunks(units, pieces);
     if (n == 1) return;
-    out->steps = rounds_of(r->kind, n) * (r->grain == GRAIN_STREAMS ? 1 : pieces);
+    const bool streams = r->grain == GRAIN_STREAMS;
+    out->steps = rounds_of(r->kind, n) * (streams ? 1 : pieces);
+    out->stage_count = streams ? out->steps : 0;
     plan_sketch s = { .request = r, .plan = out, .arena = a, .pieces = pieces };
     sketch_plan(&s, &(sketch_algorithm){ .draw = draw });
 }

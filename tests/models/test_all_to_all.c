@@ -35,6 +35,7 @@ static void every_small_one_is_valid_and_optimal(void **state)
             assert_int_equal(messages.message_count, n * (n - 1));
             assert_int_equal(
                 plan_message_count(&(plan_request){ .kind = COLLECTIVE_ALL_TO_ALL,
+                                                    .algorithm = ALGORITHM_PAIRWISE,
                                                     .rings = &(ring_set){ .ranks = n, .count = 1 },
                                                     .bytes = 7 }),
                 n * (n - 1));

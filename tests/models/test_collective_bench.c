@@ -390,10 +390,6 @@ static void what_cannot_be_played_is_refused(void **state)
     refused(old,
             (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO, 0, NULL },
             "NVLS needs an NVSwitch that can sum", "ring, tree or recursive");
-    refused(one,
-            (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_AUTO,
-                                        GRAIN_MESSAGES, NULL },
-            "nvls is not modelled message by message", "streams");
     refused(one, (collective_bench_request){ COLLECTIVE_ALL_REDUCE, 8, ALGORITHM_NVLS, PROTOCOL_LL, 0, NULL },
             "nvls has no protocol \"ll\"", "simple");
     const collective_bench_result nvls = play(one, COLLECTIVE_ALL_REDUCE, 1 << 30, ALGORITHM_NVLS,

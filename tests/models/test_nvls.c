@@ -98,8 +98,8 @@ static const struct played_case played[] = {
       GRAIN_STREAMS, SCALE_UP_MBPS, ALGORITHM_RING, false },
     { "nor a switch that cannot", 8, 8, COLLECTIVE_ALL_REDUCE, 805306368, PROTOCOL_AUTO, ALGORITHM_NVLS,
       GRAIN_STREAMS, SCALE_UP_MBPS, ALGORITHM_RING, false },
-    { "nor messages", 0, 8, COLLECTIVE_ALL_REDUCE, 80530636, PROTOCOL_AUTO, ALGORITHM_AUTO, GRAIN_MESSAGES,
-      SCALE_UP_MBPS, ALGORITHM_RING, false },
+    { "as messages", 0, 8, COLLECTIVE_ALL_REDUCE, 805306368, PROTOCOL_AUTO, ALGORITHM_AUTO, GRAIN_MESSAGES,
+      SCALE_UP_MBPS, ALGORITHM_NVLS, false },
     { "nor a rank alone", 3, 1, COLLECTIVE_ALL_REDUCE, 805306368, PROTOCOL_AUTO, ALGORITHM_NVLS,
       GRAIN_STREAMS, SCALE_UP_MBPS, ALGORITHM_RING, false },
 };
@@ -121,8 +121,10 @@ static void check_links(const struct played_case *c, const network *n, vertex_id
     const link_id up = topology_outgoing(t, member, &count)[0];
     const uint64_t share = plan_chunk_bytes(c->bytes, c->ranks, 0);
     assert_int_equal(topology_link_at(t, up)->class, LINK_NVLINK);
-    assert_in_range(network_link_bytes(n, up), c->bytes + share - 1, c->bytes + share);
-    assert_in_range(network_link_bytes(n, topology_link_back(up)), c->bytes + share - 1, c->bytes + share);
+    const uint64_t off = c->grain == GRAIN_MESSAGES ? 1000 : 1; // of 12,288 acts, each rounded
+    const uint64_t least = c->bytes + share - off, most = c->bytes + share + off - 1;
+    assert_in_range(network_link_bytes(n, up), least, most);
+    assert_in_range(network_link_bytes(n, topology_link_back(up)), least, most);
 }
 
 // On both networks; the forecast says the same, and each link of a member carries its buffer and a share, both ways.
@@ -169,7 +171,9 @@ static void the_switch_sums_where_it_can(void **state)
         assert_int_equal(sim_run(s, SIM_TIME_MAX), SIM_DRAINED);
         assert_string_equal(collective_algorithm_words[got.algorithm], collective_algorithm_words[c->want]);
         if (c->want == ALGORITHM_NVLS && c->ranks > 1) {
-            assert_true(fabs((double)got.end_ps - want_ps(c)) < 3);
+            // Acts of the switch are a loop each: the times of thousands are rounded.
+            const double within_ps = c->grain == GRAIN_MESSAGES ? 1e-4 * want_ps(c) : 3;
+            assert_true(fabs((double)got.end_ps - want_ps(c)) < within_ps);
             if (!c->held_back) assert_near(predicted_s, want_ps(c) * 1e-12, 1e-8);
             check_links(c, n, members[0]);
         }

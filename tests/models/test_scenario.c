@@ -118,11 +118,6 @@ static const struct refusal refusals[] = {
       "    2 | network: { engine: ideal, bottleneck_count: true }\n"
       "      |                           ^\n"
       "  hint: engine: fluid\n" },
-    { "sums of messages", NODE "network: { algorithm: nvls, grain: messages }\n",
-      "s.yaml:2:12: error: nvls is not modelled message by message\n"
-      "    2 | network: { algorithm: nvls, grain: messages }\n"
-      "      |            ^\n"
-      "  hint: grain: streams, or algorithm: ring\n" },
     { "sums with flags", NODE "network: { protocol: ll128, algorithm: nvls }\n",
       "s.yaml:2:29: error: nvls has no protocol \"ll128\"\n"
       "    2 | network: { protocol: ll128, algorithm: nvls }\n"

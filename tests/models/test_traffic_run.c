@@ -106,8 +106,8 @@ static void losses_are_told(void **state)
     bench b;
     prepare(
         &b, *state,
-        "cluster:\n  node: dgx-a100\n  nodes: 2\n"
-        "  fabric: { topology: single-switch, switch: qm8790, transport: roce, recovery: selective-repeat }\n"
+        "cluster:\n  node: { base: dgx-a100, nic: connectx-7-roce }\n  nodes: 2\n"
+        "  fabric: { topology: single-switch, switch: sn4700, transport: roce, recovery: selective-repeat }\n"
         "  degraded: [{ link: leaf 0 > node 1 nic 0, loss: 0.01 }]\nnetwork: { engine: fluid }\n");
     b.options.pattern = (pattern_def){ PATTERN_PERM, 9174321, 1, 42 };
     b.options.run.output_path = "run.db";

@@ -191,7 +191,7 @@ static void a_scenario_that_is_refused_is_not_loaded(void **state)
                     "      |                  ^\n"
                     "  hint: did you mean \"dgx-h100\"? nodes: a100-40gb-8x-16x100g, a100-40gb-8x-4x200g, "
                     "a100-4x, a100-8x-16x100g, a100-8x-4x100g-opa, a100-8x-4x100g, a100-8x-4x200g, "
-                    "a100-pcie-8x, aws-p4d, dgx-2, dgx-a100-40gb, dgx-a100 and 14 more\n");
+                    "a100-pcie-8x, aws-p4d, dgx-2, dgx-a100-40gb, dgx-a100 and 15 more\n");
     windtunnel_free(NULL);
 }
 

@@ -73,6 +73,35 @@ static inline void plans_fail(const plan_request *r, const char *why)
              r->bytes, r->cut.chunk_bytes, r->cut.slices, why);
 }
 
+// Stages are in their order and have an edge each at least, no pair twice; over all of them each pair carries what it does as
+// messages.
+static inline void plans_check_stages(const plan_request *r, const plan *messages, const plan *streams)
+{
+    uint32_t next = 0, steps = 0;
+    for (uint32_t i = 0; i < streams->stage_count; i++) {
+        const edge_stage *stage = &streams->stages[i];
+        if (stage->first_edge != next || stage->edge_count == 0 || stage->steps == 0)
+            plans_fail(r, "a stage");
+        next += stage->edge_count;
+        steps += stage->steps;
+        for (uint32_t e = stage->first_edge; e < next; e++)
+            for (uint32_t other = e + 1; other < next; other++)
+                if (streams->edges[e].from == streams->edges[other].from &&
+                    streams->edges[e].to == streams->edges[other].to)
+                    plans_fail(r, "a pair twice in a stage");
+    }
+    if (next != streams->edge_count || steps != streams->steps) plans_fail(r, "stages do not add up");
+    for (uint32_t e = 0; e < messages->edge_count; e++) {
+        uint64_t bytes = 0;
+        for (uint32_t other = 0; other < streams->edge_count; other++)
+            if (streams->edges[other].from == messages->edges[e].from &&
+                streams->edges[other].to == messages->edges[e].to)
+                bytes += streams->edges[other].bytes;
+        if (bytes != messages->edges[e].bytes) plans_fail(r, "bytes of stages");
+    }
+    if (plan_payload_bytes(streams) != plan_payload_bytes(messages)) plans_fail(r, "all bytes of stages");
+}
+
 // Both grains: the plan of messages is proved, no message is longer than the cut allows, and edges agree.
 static inline void plans_check(arena *a, const plan_request *request, plan *messages, plan *streams)
 {
@@ -87,6 +116,10 @@ static inline void plans_check(arena *a, const plan_request *request, plan *mess
         for (uint32_t m = 0; m < messages->message_count; m++)
             if (messages->messages[m].bytes > r.cut.chunk_bytes) plans_fail(request, "a message is too long");
     if (messages->switches > 0) return; // its streams have other edges
+    if (streams->stage_count > 0) {
+        plans_check_stages(&r, messages, streams);
+        return;
+    }
     if (streams->edge_count != messages->edge_count) plans_fail(request, "edges of the grains differ");
     for (uint32_t e = 0; e < streams->edge_count; e++)
         if (memcmp(&streams->edges[e], &messages->edges[e], sizeof *streams->edges) != 0)
