@@ -4,6 +4,7 @@
 #include "sim/words.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 // sim_fail() at the key that filled field.
 #define REFUSE(field_, ...) sim_fail(error, SIM_EXIT_INPUT, bind_place_of(r, &(field_)), __VA_ARGS__)
@@ -296,17 +297,44 @@ static bool check_nics(const cluster_def *c, const bind_reader *r, sim_error *er
 static bool refuse_layer(const fabric_def *f, const switch_def *box, const node_def *node,
                          const bind_reader *r, sim_error *error)
 {
-    const sim_place *where = box == &f->network_switch ? bind_place_of(r, &f->network_switch)
-                             : box == &f->spine_switch ? bind_place_of(r, &f->spine_switch)
-                                                       : bind_place_of(r, &f->core_switch);
+    const bool leaf = box == &f->network_switch, spine = box == &f->spine_switch;
+    const sim_place *where = leaf    ? bind_place_of(r, &f->network_switch)
+                             : spine ? bind_place_of(r, &f->spine_switch)
+                                     : bind_place_of(r, &f->core_switch);
+    const char *key = leaf    ? "switch"
+                      : spine ? "spine_switch"
+                              : "core_switch",
+               *usual = node->nic.usual_switch;
     sim_fail(error, SIM_EXIT_INPUT, where, "switch \"%s\" speaks %s, but NIC \"%s\" of node \"%s\" %s",
              box->name, link_layer_words[box->link_layer], node->nic.name, node->name,
              link_layer_words[node->nic.link_layer]);
-    if (node->nic.usual_switch)
-        return sim_hint(error, "switch: %s, or another NIC, or its link_layer: %s", node->nic.usual_switch,
+    if (usual && strcmp(usual, box->name) != 0) // or the NIC speaks what its usual switch does not
+        return sim_hint(error, "%s: %s, or another NIC, or its link_layer: %s", key, usual,
                         link_layer_words[box->link_layer]);
-    return sim_hint(error, "a switch of %s, or a NIC with link_layer: %s",
+    return sim_hint(error, "a %s of %s, or a NIC with link_layer: %s", key,
                     link_layer_words[node->nic.link_layer], link_layer_words[box->link_layer]);
+}
+
+static bool has_layer(const node_def *node)
+{
+    return node->nics > 0 && node->has_nic && node->nic.link_layer != LINK_LAYER_ANY;
+}
+
+// Nor do NICs of one fabric meet that speak differently, whatever is between them.
+static bool check_layers_of_nics(const cluster_def *c, const bind_reader *r, sim_error *error)
+{
+    const node_def *first = NULL;
+    for (uint32_t g = 0; g < c->group_count; g++) {
+        const node_def *node = c->groups[g].node;
+        if (!has_layer(node)) continue;
+        if (!first) first = node;
+        if (node->nic.link_layer == first->nic.link_layer) continue;
+        REFUSE(c->list, "NIC \"%s\" of node \"%s\" speaks %s, but NIC \"%s\" of node \"%s\" %s",
+               node->nic.name, node->name, link_layer_words[node->nic.link_layer], first->nic.name,
+               first->name, link_layer_words[first->nic.link_layer]);
+        return sim_hint(error, "NICs of one link_layer; any where nothing is to be said");
+    }
+    return true;
 }
 
 static bool check_layers(const cluster_def *c, const bind_reader *r, sim_error *error)
@@ -315,13 +343,13 @@ static bool check_layers(const cluster_def *c, const bind_reader *r, sim_error *
     named_switches(&c->fabric, boxes);
     for (uint32_t g = 0; g < c->group_count; g++) {
         const node_def *node = c->groups[g].node;
-        if (node->nics == 0 || !node->has_nic || node->nic.link_layer == LINK_LAYER_ANY) continue;
+        if (!has_layer(node)) continue;
         for (uint32_t i = 0; i < BOXES; i++)
             if (boxes[i] && boxes[i]->link_layer != LINK_LAYER_ANY &&
                 boxes[i]->link_layer != node->nic.link_layer)
                 return refuse_layer(&c->fabric, boxes[i], node, r, error);
     }
-    return true;
+    return check_layers_of_nics(c, r, error);
 }
 
 bool cluster_check(const cluster_def *c, const bind_reader *r, sim_error *error)

@@ -95,7 +95,8 @@ static uint64_t piece_bytes(const collectives *c, const shape *s, const plan_cac
     if (s->choice.algorithm != ALGORITHM_NVLS && hops > 0 && finer > 1)
         bytes /= (uint64_t)fmin(finer, FINER_MAX);
     const uint64_t most = MESSAGES_MAX / (plan_cache_messages(c->plans, key) + 1);
-    const uint64_t least = s->key.bytes / ((most > PIECES_MAX ? most : PIECES_MAX) * lanes * heads_of(s, rings));
+    const uint64_t least = s->key.bytes /
+                           ((most > PIECES_MAX ? most : PIECES_MAX) * lanes * heads_of(s, rings));
     if (bytes < least) bytes = least;
     return bytes > 0 ? bytes : 1;
 }
@@ -236,6 +237,21 @@ static slice slice_of(const collectives *c, const shape *s, uint32_t t)
     return x;
 }
 
+// Of a line of pieces the network carries as many bytes as the kernels' slice has whose time it takes: the last is what
+// full ones leave, and would be far above the pace's rate with as many bytes as they.
+static uint64_t carried_bytes(const cached_plan *cached, const slice *x)
+{
+    const plan *p = &cached->plan;
+    if (p->share_chunks > 0) return x->bytes; // cut evenly there as well
+    const uint32_t pieces = p->chunks / p->rings, piece = x->first->chunk / p->rings;
+    const uint64_t full = cached->key.cut.chunk_bytes * x->rings;
+    if (piece + 1 < pieces) return full;
+    const plan_edge *edge = &p->edges[x->first->edge];
+    const uint64_t all = edge->bytes / edge->rings * x->rings + edge->bytes % edge->rings,
+                   before = full * (pieces - 1);
+    return all > before ? all - before : 1;
+}
+
 static sim_time part_ps(const slice *x, sim_time full_ps)
 {
     return llround((double)full_ps * x->part);
@@ -266,7 +282,9 @@ static slice_times even_times(const collectives *c, const shape *s, uint32_t t)
         return (slice_times){ .moving_ps = scaled_ps(step->moving_ps, bytes, step->most_bytes),
                               .seen_ps = step->seen_ps };
     }
-    const sim_time own_ps = scaled_ps(s->pace.stream_ps, bytes, s->line_bytes);
+    // Parts of an all-to-all end together, unequal ones too: each has a share of the rate by what it holds.
+    const bool at_once = s->choice.algorithm == ALGORITHM_PAIRWISE;
+    const sim_time own_ps = at_once ? s->pace.stream_ps : scaled_ps(s->pace.stream_ps, bytes, s->line_bytes);
     const bool leaves = cached->leaves[cached->edges[cached->first_edges[t]].edge];
     sim_time moving_ps = own_ps < s->hop_ps ? own_ps : s->hop_ps;
     if (leaves && moving_ps < own_ps / 2)
@@ -297,11 +315,15 @@ network_request message_request(collectives *c, const shape *s, uint32_t t)
     const cached_plan *cached = shape_plan(c, s);
     const sim_time moving_ps = message_times(c, s, t).moving_ps;
     const uint32_t first = cached->first_edges[t], count = cached_edge_count(cached, t);
-    uint64_t busiest_bytes = 0;
+    uint64_t busiest_bytes = 0, carried = 0;
+    if (s->by_slices) {
+        const slice x = slice_of(c, s, t);
+        carried = carried_bytes(cached, &x);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const transfer_edge *edge = &cached->edges[first + i];
         c->edges[i] = s->edges[edge->edge];
-        c->edges[i].bytes = library_wire_bytes(shape_cut(c, s), edge->bytes);
+        c->edges[i].bytes = library_wire_bytes(shape_cut(c, s), s->by_slices ? carried : edge->bytes);
         if (c->edges[i].bytes > busiest_bytes) busiest_bytes = c->edges[i].bytes;
     }
     return (network_request){ .edges = c->edges,

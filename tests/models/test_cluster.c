@@ -235,7 +235,34 @@ static const struct refusal refusals[] = {
       "infiniband\n"
       "    4 |   fabric: { topology: fat-tree, switch: qm9700, spine_switch: sn5600-400g }\n"
       "      |                                                 ^\n"
-      "  hint: a switch of infiniband, or a NIC with link_layer: ethernet\n" },
+      "  hint: a spine_switch of infiniband, or a NIC with link_layer: ethernet\n" },
+    { "spines of another kind than the NIC's usual switch",
+      "cluster:\n  node: { name: host, gpus: 0, nics: 1, nic: connectx-7 }\n"
+      "  nodes: 2\n  fabric: { topology: fat-tree, switch: qm9700, spine_switch: sn5600-400g }\n",
+      "s.yaml:4:49: error: switch \"sn5600-400g\" speaks ethernet, but NIC \"connectx-7\" of node \"host\" "
+      "infiniband\n"
+      "    4 |   fabric: { topology: fat-tree, switch: qm9700, spine_switch: sn5600-400g }\n"
+      "      |                                                 ^\n"
+      "  hint: spine_switch: qm9700, or another NIC, or its link_layer: ethernet\n" },
+    { "a NIC set to what its usual switch does not speak",
+      "cluster:\n  node: { name: host, gpus: 0, nics: 1, nic: { base: connectx-7, link_layer: ethernet } }\n"
+      "  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700 }\n",
+      "s.yaml:4:38: error: switch \"qm9700\" speaks infiniband, but NIC \"connectx-7\" of node \"host\" "
+      "ethernet\n"
+      "    4 |   fabric: { topology: single-switch, switch: qm9700 }\n"
+      "      |                                      ^\n"
+      "  hint: a switch of ethernet, or a NIC with link_layer: infiniband\n" },
+    { "NICs that speak differently, where no switch is named",
+      "cluster:\n  nodes:\n"
+      "    - { node: { name: one, gpus: 0, nics: 1, nic: connectx-7 }, count: 1 }\n"
+      "    - { node: { name: other, gpus: 0, nics: 1, nic: connectx-7-roce }, count: 1 }\n"
+      "  fabric: { topology: single-switch, link: { rate: 1 GB/s, delay: 1 us } }\n",
+      "s.yaml:2:3: error: NIC \"connectx-7-roce\" of node \"other\" speaks ethernet, but NIC \"connectx-7\" "
+      "of "
+      "node \"one\" infiniband\n"
+      "    2 |   nodes:\n"
+      "      |   ^\n"
+      "  hint: NICs of one link_layer; any where nothing is to be said\n" },
     { "RoCE's packets through an InfiniBand switch",
       "cluster:\n  " BARE
       "\n  nodes: 2\n  fabric: { topology: single-switch, switch: qm9700, transport: roce }\n",

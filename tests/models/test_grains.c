@@ -274,9 +274,27 @@ static void alone_it_is_ideal(void **state)
         }
 }
 
+// 24 channels with a chunk of 512 KiB each, and 32 KiB more: the last piece is a sixteenth of the first, and takes no longer.
+static void a_short_last_piece_takes_no_longer(void **state)
+{
+    (void)state;
+    static const group_case pair = { 1, WIRING_SWITCH, 2, 1 };
+    static const collective_kind kinds[] = { COLLECTIVE_BROADCAST, COLLECTIVE_REDUCE };
+    const gap middle = { .middle = 0.03 };
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        const play_case c = { &pair, kinds[i], ALGORITHM_RING, 24 * (524288 + 32768) };
+        const played streams = play(&c, ENGINE_FLUID, GRAIN_STREAMS, false);
+        const played messages = play(&c, ENGINE_FLUID, GRAIN_MESSAGES, false);
+        if (fabs((double)(streams.time_ps - messages.time_ps)) > allowed_ps(&middle, c.bytes, &streams))
+            fail_msg("%s: streams %" PRId64 " ps, messages %" PRId64 " ps", collective_kind_words[kinds[i]],
+                     streams.time_ps, messages.time_ps);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_last_piece_takes_no_longer),
         cmocka_unit_test(alone_it_is_ideal),
         cmocka_unit_test(grains_agree_alone),
         cmocka_unit_test(grains_agree_beside_a_rival),
