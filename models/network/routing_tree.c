@@ -83,6 +83,7 @@ static bool descend(const tree_walk *w, uint32_t plane)
 static bool climb(const tree_walk *w, uint32_t l, uint32_t plane)
 {
     if (l == w->top) return descend(w, plane);
+    SIM_ASSERT(l < TIERS_MAX); // no tree is higher, so the recursion ends
     const topology_tree *tree = w->tree;
     const uint32_t ports = tree->ports[l + 1];
     const uint32_t tries = w->ecmp ? ports + 1 : ports; // the first may come again
