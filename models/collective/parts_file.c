@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/collective/parts_file.h"
 #include "sim/array.h"
+#include "sim/lines.h"
 #include "sim/os.h"
 #include "sim/words.h"
 #include <math.h>
@@ -14,71 +15,16 @@ ARRAY_OF(double, weight_array);
 
 typedef struct parts_reader {
     arena *a;
-    const char *name, *text, *end;
-    const char *line, *line_end, *next; // the line at hand, without its break; where the one below begins
-    uint32_t line_number, ranks, rows;
+    line_reader lines;
+    uint32_t ranks, rows;
     weight_array weights;
     sim_error *error;
 } parts_reader;
 
-typedef struct field {
-    const char *begin, *end; // without the blanks around
-} field;
-
-// Columns count characters.
-static sim_place place_of(const parts_reader *r, const char *at)
-{
-    return (sim_place){ .file = r->name,
-                        .line = r->line_number,
-                        .column = words_count_characters(r->line, (size_t)(at - r->line)) + 1,
-                        .text = r->text,
-                        .text_length = (size_t)(r->end - r->text) };
-}
-
-#define REFUSE(at_, ...) (place = place_of(r, (at_)), sim_fail(r->error, SIM_EXIT_INPUT, &place, __VA_ARGS__))
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-// ---- lines
-
-// Goes to the next line. False when the text has ended.
-static bool next_line(parts_reader *r)
-{
-    if (r->next == r->end) return false;
-    r->line = r->next;
-    r->line_number++;
-    const char *feed = memchr(r->line, '\n', (size_t)(r->end - r->line));
-    r->line_end = feed ? feed : r->end;
-    r->next = feed ? feed + 1 : r->end;
-    if (feed && r->line_end > r->line && r->line_end[-1] == '\r') r->line_end--;
-    return true;
-}
-
-static bool is_empty(const parts_reader *r)
-{
-    const char *at = r->line;
-    while (at < r->line_end && is_blank(*at))
-        at++;
-    return at == r->line_end;
-}
+#define REFUSE(at_, ...)                                                                                     \
+    (place = lines_place(&r->lines, (at_)), sim_fail(r->error, SIM_EXIT_INPUT, &place, __VA_ARGS__))
 
 // ---- numbers
-
-// The field at at, without the blanks around it; at goes to the comma behind it, or to the end of the line.
-static field take_field(const parts_reader *r, const char **at)
-{
-    const char *comma = memchr(*at, ',', (size_t)(r->line_end - *at));
-    field f = { .begin = *at, .end = comma ? comma : r->line_end };
-    *at = f.end;
-    while (f.begin < f.end && is_blank(*f.begin))
-        f.begin++;
-    while (f.begin < f.end && is_blank(f.end[-1]))
-        f.end--;
-    return f;
-}
 
 static void skip_digits(const char **at, const char *end)
 {
@@ -108,7 +54,7 @@ static bool is_decimal(const char *at, const char *end)
     return at == end;
 }
 
-static bool refuse_field(const parts_reader *r, const field *f, const char *text)
+static bool refuse_field(const parts_reader *r, const line_field *f, const char *text)
 {
     sim_place place;
     char shown[WORDS_SHOWN_SIZE];
@@ -119,7 +65,7 @@ static bool refuse_field(const parts_reader *r, const field *f, const char *text
     return sim_hint(r->error, "one row per sender, one column per receiver, no header; whole or decimal");
 }
 
-static bool read_weight(parts_reader *r, const field *f)
+static bool read_weight(parts_reader *r, const line_field *f)
 {
     enum { LENGTH_MAX = 400 };
     sim_place place;
@@ -139,19 +85,19 @@ static bool read_weight(parts_reader *r, const field *f)
 static bool read_row(parts_reader *r)
 {
     sim_place place;
-    const char *at = r->line;
+    const char *at = r->lines.line;
     if (r->rows == r->ranks)
-        return REFUSE(r->line, "a row too many: there are %u ranks, a row for each", r->ranks);
+        return REFUSE(r->lines.line, "a row too many: there are %u ranks, a row for each", r->ranks);
     for (uint32_t column = 0; column < r->ranks; column++) {
-        const field f = take_field(r, &at);
+        const line_field f = lines_take_field(&r->lines, &at);
         if (!read_weight(r, &f)) return false;
         if (column + 1 == r->ranks) break;
-        if (at == r->line_end)
+        if (at == r->lines.line_end)
             return REFUSE(at, "this row has %u column%s, but there are %u ranks, a column for each",
                           column + 1, column == 0 ? "" : "s", r->ranks);
         at++;
     }
-    if (at < r->line_end)
+    if (at < r->lines.line_end)
         return REFUSE(at + 1, "a column too many: there are %u ranks, a column for each", r->ranks);
     r->rows++;
     return true;
@@ -171,7 +117,7 @@ static double largest_of(const double *sums, uint32_t count, double *per_mean)
 static bool sum_up(const parts_reader *r, parts_weights *out)
 {
     const uint32_t n = r->ranks;
-    const sim_place place = { .file = r->name };
+    const sim_place place = { .file = r->lines.name };
     double *rows = arena_array(r->a, double, n), *columns = arena_array(r->a, double, n);
     bool any = false;
     for (uint32_t from = 0; from < n; from++)
@@ -194,13 +140,9 @@ bool parts_file_parse(arena *a, const char *name, const char *text, size_t lengt
                       parts_weights *out, sim_error *error)
 {
     SIM_ASSERT(ranks > 0);
-    static const char mark[] = "\xef\xbb\xbf";
-    parts_reader r = {
-        .a = a, .name = name, .text = text, .end = text + length, .next = text, .ranks = ranks, .error = error
-    };
-    if (length >= sizeof(mark) - 1 && memcmp(text, mark, sizeof(mark) - 1) == 0) r.next += sizeof(mark) - 1;
-    while (next_line(&r))
-        if (!is_empty(&r) && !read_row(&r)) return false;
+    parts_reader r = { .a = a, .lines = lines_open(name, text, length), .ranks = ranks, .error = error };
+    while (lines_next(&r.lines))
+        if (!lines_is_blank(&r.lines) && !read_row(&r)) return false;
     if (r.rows == ranks) return sum_up(&r, out);
     const sim_place place = { .file = name };
     return sim_fail(error, SIM_EXIT_INPUT, &place,

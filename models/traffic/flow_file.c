@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "models/traffic/flow_file.h"
+#include "sim/lines.h"
 #include "sim/os.h"
 #include "sim/words.h"
 #include <inttypes.h>
@@ -9,40 +10,20 @@ enum { FIELD_START, FIELD_FROM, FIELD_TO, FIELD_BYTES, FIELDS };
 static const char *const field_names[FIELDS] = { "start_ns", "src", "dst", "bytes" };
 static const uint64_t start_max_ns = TRAFFIC_START_MAX_PS / PS_PER_NS;
 
-typedef struct field {
-    const char *begin, *end; // without the blanks around
-} field;
-
 typedef struct flow_reader {
     arena *a;
-    const char *name, *text, *end;
-    const char *line, *line_end, *next; // the line at hand, without its break; where the one below begins
-    uint32_t line_number;
+    line_reader lines;
     const flow_file_limits *limits;
     uint64_t latest_ns, bytes; // of the flows so far
     traffic_flow_array *out;
     sim_error *error;
 } flow_reader;
 
-// Columns count characters; what stands before the place has been read as digits, blanks and commas, or is the line itself.
-static sim_place place_of(const flow_reader *r, const char *at)
-{
-    return (sim_place){ .file = r->name,
-                        .line = r->line_number,
-                        .column = (uint32_t)(at - r->line) + 1,
-                        .text = r->text,
-                        .text_length = (size_t)(r->end - r->text) };
-}
-
-#define REFUSE(at_, ...) (place = place_of(r, (at_)), sim_fail(r->error, SIM_EXIT_INPUT, &place, __VA_ARGS__))
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
+#define REFUSE(at_, ...)                                                                                     \
+    (place = lines_place(&r->lines, (at_)), sim_fail(r->error, SIM_EXIT_INPUT, &place, __VA_ARGS__))
 
 // The field as a text for a message, cut short.
-static const char *shown_of(const field *f, char shown[static WORDS_SHOWN_SIZE])
+static const char *shown_of(const line_field *f, char shown[static WORDS_SHOWN_SIZE])
 {
     char text[WORDS_SHOWN_SIZE];
     size_t length = (size_t)(f->end - f->begin);
@@ -52,46 +33,10 @@ static const char *shown_of(const field *f, char shown[static WORDS_SHOWN_SIZE])
     return words_show(shown, text);
 }
 
-// ---- lines
-
-// Goes to the next line. False when the text has ended.
-static bool next_line(flow_reader *r)
-{
-    if (r->next == r->end) return false;
-    r->line = r->next;
-    r->line_number++;
-    const char *feed = memchr(r->line, '\n', (size_t)(r->end - r->line));
-    r->line_end = feed ? feed : r->end;
-    r->next = feed ? feed + 1 : r->end;
-    if (feed && r->line_end > r->line && r->line_end[-1] == '\r') r->line_end--;
-    return true;
-}
-
-static bool is_empty(const flow_reader *r)
-{
-    const char *at = r->line;
-    while (at < r->line_end && is_blank(*at))
-        at++;
-    return at == r->line_end;
-}
-
 // ---- fields
 
-// The field at at, without the blanks around it; at goes to the comma behind it, or to the end of the line.
-static field take_field(const flow_reader *r, const char **at)
-{
-    const char *comma = memchr(*at, ',', (size_t)(r->line_end - *at));
-    field f = { .begin = *at, .end = comma ? comma : r->line_end };
-    *at = f.end;
-    while (f.begin < f.end && is_blank(*f.begin))
-        f.begin++;
-    while (f.begin < f.end && is_blank(f.end[-1]))
-        f.end--;
-    return f;
-}
-
 // Says in what way a field is no whole number in plain digits.
-static bool refuse_field(const flow_reader *r, const field *f, const char *name, const char *bad)
+static bool refuse_field(const flow_reader *r, const line_field *f, const char *name, const char *bad)
 {
     sim_place place;
     char shown[WORDS_SHOWN_SIZE];
@@ -107,7 +52,7 @@ static bool refuse_field(const flow_reader *r, const field *f, const char *name,
     return false;
 }
 
-static bool read_number(const flow_reader *r, const field *f, const char *name, uint64_t most,
+static bool read_number(const flow_reader *r, const line_field *f, const char *name, uint64_t most,
                         uint64_t *value)
 {
     sim_place place;
@@ -126,7 +71,7 @@ static bool read_number(const flow_reader *r, const field *f, const char *name, 
     return REFUSE(f->begin, "\"%s\" is too large: %s is more than %" PRIu64, name, shown_of(f, shown), most);
 }
 
-static bool read_host(const flow_reader *r, const field *f, const char *name, uint32_t *host)
+static bool read_host(const flow_reader *r, const line_field *f, const char *name, uint32_t *host)
 {
     sim_place place;
     uint64_t number;
@@ -141,26 +86,26 @@ static bool read_host(const flow_reader *r, const field *f, const char *name, ui
 
 // ---- rows
 
-static bool split(const flow_reader *r, field fields[FIELDS])
+static bool split(const flow_reader *r, line_field fields[FIELDS])
 {
     sim_place place;
-    const char *at = r->line;
+    const char *at = r->lines.line;
     for (int i = 0; i < FIELDS; i++) {
-        fields[i] = take_field(r, &at);
+        fields[i] = lines_take_field(&r->lines, &at);
         if (i + 1 == FIELDS) break;
-        if (at == r->line_end) {
+        if (at == r->lines.line_end) {
             // The first field may be what is wrong: a line of another format, a comment.
             uint64_t number;
             if (i == 0 && !read_number(r, &fields[0], field_names[0], UINT64_MAX, &number)) return false;
-            return REFUSE(r->line_end, "\"%s\" is missing: a flow is %s", field_names[i + 1],
+            return REFUSE(r->lines.line_end, "\"%s\" is missing: a flow is %s", field_names[i + 1],
                           FLOW_FILE_HEADER);
         }
         at++;
     }
-    return at == r->line_end || REFUSE(at + 1, "a fifth column: a flow is %s", FLOW_FILE_HEADER);
+    return at == r->lines.line_end || REFUSE(at + 1, "a fifth column: a flow is %s", FLOW_FILE_HEADER);
 }
 
-static bool check_start(flow_reader *r, const field *f, uint64_t start_ns)
+static bool check_start(flow_reader *r, const line_field *f, uint64_t start_ns)
 {
     sim_place place;
     if (start_ns < r->latest_ns) {
@@ -175,11 +120,11 @@ static bool check_start(flow_reader *r, const field *f, uint64_t start_ns)
                   start_ns);
 }
 
-static bool check_sums(flow_reader *r, const field *bytes_field, uint64_t bytes)
+static bool check_sums(flow_reader *r, const line_field *bytes_field, uint64_t bytes)
 {
     sim_place place;
     if (r->out->count == r->limits->flows)
-        return REFUSE(r->line, "more than the %" PRIu32 " flows that are held in memory at once",
+        return REFUSE(r->lines.line, "more than the %" PRIu32 " flows that are held in memory at once",
                       r->limits->flows) ||
                sim_hint(r->error, "play the file in parts");
     if (bytes <= TRAFFIC_BYTES_MAX - r->bytes) {
@@ -194,7 +139,7 @@ static bool check_sums(flow_reader *r, const field *bytes_field, uint64_t bytes)
 static bool read_row(flow_reader *r)
 {
     sim_place place;
-    field f[FIELDS];
+    line_field f[FIELDS];
     uint64_t start_ns, bytes;
     traffic_flow flow;
     if (!split(r, f)) return false;
@@ -214,17 +159,17 @@ static bool read_header(flow_reader *r)
 {
     sim_place place;
     static const size_t header_length = sizeof(FLOW_FILE_HEADER) - 1;
-    if (!next_line(r)) {
-        place = (sim_place){ .file = r->name };
+    if (!lines_next(&r->lines)) {
+        place = (sim_place){ .file = r->lines.name };
         sim_fail(r->error, SIM_EXIT_INPUT, &place, "the file is empty");
         return sim_hint(r->error, "its first line is %s", FLOW_FILE_HEADER);
     }
-    const size_t length = (size_t)(r->line_end - r->line);
-    if (length == header_length && memcmp(r->line, FLOW_FILE_HEADER, length) == 0) return true;
-    const char *stray = memchr(r->line, '\r',
+    const size_t length = (size_t)(r->lines.line_end - r->lines.line);
+    if (length == header_length && memcmp(r->lines.line, FLOW_FILE_HEADER, length) == 0) return true;
+    const char *stray = memchr(r->lines.line, '\r',
                                length); // as the only line ends, they would make one line of all
     if (stray) return REFUSE(stray, "a carriage return that does not end a line");
-    REFUSE(r->line, "the first line must be the header");
+    REFUSE(r->lines.line, "the first line must be the header");
     return sim_hint(r->error, "%s", FLOW_FILE_HEADER);
 }
 
@@ -232,8 +177,8 @@ static bool read_header(flow_reader *r)
 static void reserve(flow_reader *r)
 {
     uint32_t lines = 1;
-    for (const char *at = r->next; at < r->end && lines < r->limits->flows; lines++) {
-        const char *feed = memchr(at, '\n', (size_t)(r->end - at));
+    for (const char *at = r->lines.next; at < r->lines.end && lines < r->limits->flows; lines++) {
+        const char *feed = memchr(at, '\n', (size_t)(r->lines.end - at));
         if (!feed) break;
         at = feed + 1;
     }
@@ -244,20 +189,13 @@ bool flow_file_parse(arena *a, const char *name, const char *text, size_t length
                      const flow_file_limits *limits, traffic_flow_array *out, sim_error *error)
 {
     SIM_ASSERT(out->count == 0 && limits->hosts > 0);
-    static const char mark[] = "\xef\xbb\xbf";
-    flow_reader r = { .a = a,
-                      .name = name,
-                      .text = text,
-                      .end = text + length,
-                      .next = text,
-                      .limits = limits,
-                      .out = out,
-                      .error = error };
-    if (length >= sizeof(mark) - 1 && memcmp(text, mark, sizeof(mark) - 1) == 0) r.next += sizeof(mark) - 1;
+    flow_reader r = {
+        .a = a, .lines = lines_open(name, text, length), .limits = limits, .out = out, .error = error
+    };
     if (!read_header(&r)) return false;
     reserve(&r);
-    while (next_line(&r))
-        if (!is_empty(&r) && !read_row(&r)) return false;
+    while (lines_next(&r.lines))
+        if (!lines_is_blank(&r.lines) && !read_row(&r)) return false;
     if (out->count) return true;
     const sim_place place = { .file = name };
     return sim_fail(error, SIM_EXIT_INPUT, &place, "there is no flow below the header");
