@@ -3,8 +3,6 @@
 #include "sim/check.h"
 #include <math.h>
 
-enum { SCALE_BYTES = 4, INDEX_BYTES = 4 }; // quantize: fp32; top-k: a place in the bucket
-
 const char *const coding_step_words[] = { "gradient encode", "gradient recode", "gradient decode", NULL };
 
 static uint64_t whole(double bytes)
@@ -44,14 +42,14 @@ static factor_sizes factors_of(const gradient_coding *c, const gradient_tensor *
     return sum;
 }
 
-static double top_elements(const gradient_coding *c, double elements)
+double coding_top_elements(const gradient_coding *c, double elements)
 {
     return fmin(elements, ceil(c->ratio * elements));
 }
 
 static double quantized_bytes(const gradient_coding *c, double elements)
 {
-    return ceil(elements * c->bits / 8.0) + SCALE_BYTES * ceil(elements / (double)c->block);
+    return ceil(elements * c->bits / 8.0) + CODING_SCALE_BYTES * ceil(elements / (double)c->block);
 }
 
 // ---- collectives
@@ -101,8 +99,8 @@ uint32_t coding_calls(const gradient_coding *c, const gradient_bucket *b, coding
     case CODING_TOP_K:
         if (!first) return 0;
         return add_call(out, 0, COLLECTIVE_ALL_GATHER,
-                        c->replicas * top_elements(c, (double)b->elements) *
-                            (gradient_bytes(c) + INDEX_BYTES),
+                        c->replicas * coding_top_elements(c, (double)b->elements) *
+                            (gradient_bytes(c) + CODING_INDEX_BYTES),
                         "greatest gradients all-gather");
     case CODING_QUANTIZE: return quantized_calls(c, b, first, out);
     }
@@ -132,7 +130,8 @@ double coding_copies_bytes(const gradient_coding *c, double elements, const grad
         return (sizes.p + sizes.q) * gradient_bytes(c);
     }
     case CODING_TOP_K:
-        return (c->replicas + 1.0) * top_elements(c, elements) * (gradient_bytes(c) + INDEX_BYTES);
+        return (c->replicas + 1.0) * coding_top_elements(c, elements) *
+               (gradient_bytes(c) + CODING_INDEX_BYTES);
     case CODING_QUANTIZE: return 2.0 * quantized_bytes(c, elements);
     }
     SIM_ASSERT(false);

@@ -66,10 +66,12 @@ typedef struct data_call { // a collective of the data-parallel group, one after
 typedef enum coding_step { CODING_ENCODE, CODING_RECODE, CODING_DECODE, CODING_STEPS } coding_step;
 extern const char *const coding_step_words[]; // "gradient encode", "gradient recode", "gradient decode", NULL
 enum { CODING_CALLS_MAX = 2 };                // behind one step
+enum { CODING_SCALE_BYTES = 4, CODING_INDEX_BYTES = 4 }; // quantize: fp32; top-k: a place in the bucket
 
 // The collectives that follow a step, encode or recode; returns how many. Without coding the one that reduces the bucket.
 uint32_t coding_calls(const gradient_coding *c, const gradient_bucket *b, coding_step behind,
                       data_call out[CODING_CALLS_MAX]);
+double coding_top_elements(const gradient_coding *c, double elements); // top-k: K
 // Whether PowerSGD sends this one as two.
 bool coding_is_compressed(const gradient_coding *c, const gradient_tensor *t);
 // gradient_coding_kernels.c: what a step of a bucket launches; nothing where there is nothing to do.

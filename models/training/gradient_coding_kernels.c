@@ -18,7 +18,6 @@
 #include "models/training/gradient_coding.h"
 #include "models/training/kernel_list.h"
 #include "sim/check.h"
-#include <math.h>
 
 #define SECTOR_BYTES 32.0
 enum { SELECT_LAUNCHES = 3 }; // of a pass of the selection: count, sum up, find the digit
@@ -98,14 +97,14 @@ static void add_powersgd(coder *k, coding_step step)
 static void add_top_k(coder *k, coding_step step)
 {
     const uint64_t all = k->b->elements;
-    const double size = (double)all, top = fmin(size, ceil(k->c->ratio * size)), sent = k->g + 4.0;
+    const double size = (double)all, top = coding_top_elements(k->c, size), sent = k->g + CODING_INDEX_BYTES;
     const double n = k->c->replicas;
     const uint32_t passes = (uint32_t)k->g;
     if (step == CODING_ENCODE) {
         add(k, "topk.feedback", all, 3.0 * k->g * size, size, 1);
         add(k, "topk.select", all, k->g * size * (passes + 1.0) + top * sent, size * (passes + 1.0),
             SELECT_LAUNCHES * passes + 1);
-        add(k, "topk.unsent", (uint64_t)top, top * (4.0 + SECTOR_BYTES), 0, 1);
+        add(k, "topk.unsent", (uint64_t)top, top * (CODING_INDEX_BYTES + SECTOR_BYTES), 0, 1);
     }
     if (step == CODING_DECODE) {
         add(k, "topk.zero", all, k->g * size, 0, 1);
@@ -118,7 +117,7 @@ static void add_top_k(coder *k, coding_step step)
 
 static void add_quantize(coder *k, coding_step step)
 {
-    const double each = k->c->bits / 8.0 + 4.0 / (double)k->c->block;
+    const double each = k->c->bits / 8.0 + CODING_SCALE_BYTES / (double)k->c->block;
     const double size = (double)k->b->elements, share = (double)share_of(k), n = k->c->replicas;
     if (step == CODING_ENCODE) add(k, "quantize.encode", k->b->elements, size * (k->g + each), 4.0 * size, 1);
     if (step == CODING_RECODE && !k->c->scatters)

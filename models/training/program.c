@@ -133,20 +133,6 @@ static void add_code(builder *b, uint32_t chunk, uint32_t bucket, coding_step st
     op->first = index;
 }
 
-// A bucket whose calls have ended before `end` is recoded, and what that makes is put in line. Returns behind which call it is
-// reduced.
-static uint32_t add_recode(builder *b, uint32_t chunk, uint32_t bucket, uint32_t end)
-{
-    data_call calls[CODING_CALLS_MAX];
-    if (coding_calls(&b->coding, &b->chunks[chunk]->buckets[bucket], CODING_RECODE, calls) == 0) return end;
-    const uint32_t first = b->out->data_calls.count;
-    add_data_wait(b, end);
-    add_code(b, chunk, bucket, CODING_RECODE);
-    add_coded_calls(b, &b->chunks[chunk]->buckets[bucket], CODING_RECODE);
-    add_line(b, first);
-    return b->out->data_calls.count;
-}
-
 typedef void bucket_visit(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end);
 
 static void encode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)
@@ -159,9 +145,17 @@ static void encode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t 
     line->count = *end - first;
 }
 
+// A bucket whose calls have ended before *end is recoded, and what that makes is put in line.
 static void recode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)
 {
-    *end = add_recode(b, chunk, bucket, *end);
+    data_call calls[CODING_CALLS_MAX];
+    if (coding_calls(&b->coding, &b->chunks[chunk]->buckets[bucket], CODING_RECODE, calls) == 0) return;
+    const uint32_t first = b->out->data_calls.count;
+    add_data_wait(b, *end);
+    add_code(b, chunk, bucket, CODING_RECODE);
+    add_coded_calls(b, &b->chunks[chunk]->buckets[bucket], CODING_RECODE);
+    add_line(b, first);
+    *end = b->out->data_calls.count;
 }
 
 static void decode_bucket(builder *b, uint32_t chunk, uint32_t bucket, uint32_t *end)

@@ -95,8 +95,8 @@ typedef struct program_settings {
     int sharding;          // sharding_kind
     bool sequence_parallel, scatter_gather;
     bool overlap_gradients, overlap_parameters, overlap_pipeline;
-    bool
-        owners_broadcast; // ZeRO-1: whole gradients are summed, and each owner of a share broadcasts its parameters
+    // ZeRO-1: whole gradients are summed, and each owner of a share broadcasts its parameters.
+    bool owners_broadcast;
     bool tied_table;        // held by both ends of the pipeline
     gradient_coding coding; // of what replicas reduce; its replicas and scatters follow from the rest
     double gradient_bytes, parameter_bytes; // per element
