@@ -28,9 +28,8 @@ static uint32_t members_beside_first(const world *w, parallel_axis axis, uint32_
 {
     const parallel_sizes sizes = scenario_sizes(w->scenario);
     uint32_t members = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         members += domain_of(w, parallel_rank_at(sizes, place_on(axis, i))) == domain_of(w, 0);
-    }
     return members;
 }
 

@@ -65,8 +65,7 @@ network_search chunking_network_search(const collective_library *library, const 
 {
     const bind_numbers *rates = &library->tuning.search_rates;
     const double line_Bps = (double)layout->nic_mBps * 1e-3 * 50 / 48; // payload is 24 in 25 of the line rate
-    const double limit_Bps = layout->nic ? layout->nic->search_limit_Bps
-                                         : 0; // of a send inside a node: not known
+    const double limit_Bps = layout->nic ? layout->nic->search_limit_Bps : 0; // no NIC: a send inside a node
     network_search found = { .channels = layout->nics_per_node, .rate_Bps = line_Bps };
     if (rates->count > 0) found.rate_Bps = rates->items[nic_rate_index(rates, line_Bps)];
     if (limit_Bps > 0) found.rate_Bps = fmin(found.rate_Bps, limit_Bps);

@@ -15,16 +15,6 @@ typedef struct collnet_lane {
     uint32_t lane, piece, nodes, largest;
 } collnet_lane;
 
-static uint32_t largest_node(const ring_set *rings)
-{
-    uint32_t largest = 0;
-    for (uint32_t v = 0; v < plan_nodes(rings); v++) {
-        const uint32_t count = plan_node_start(rings, v + 1) - plan_node_start(rings, v);
-        if (count > largest) largest = count;
-    }
-    return largest;
-}
-
 static uint32_t member(const collnet_lane *l, uint32_t node, uint32_t place)
 {
     return plan_chain_at(l->sketch->request->rings, l->lane, node, place);
@@ -81,7 +71,7 @@ static void draw_chain(const collnet_lane *l)
 static void draw(plan_sketch *s)
 {
     const ring_set *rings = s->request->rings;
-    collnet_lane l = { .sketch = s, .nodes = plan_nodes(rings), .largest = largest_node(rings) };
+    collnet_lane l = { .sketch = s, .nodes = plan_nodes(rings), .largest = plan_largest_node(rings) };
     for (l.lane = 0; l.lane < s->plan->rings; l.lane++)
         for (l.piece = 0; l.piece < sketch_rounds(s); l.piece++) {
             if (s->request->algorithm == ALGORITHM_COLLNET_DIRECT)
@@ -93,7 +83,7 @@ static void draw(plan_sketch *s)
 
 void plan_collnet(arena *a, const plan_request *r, plan *out)
 {
-    const uint32_t largest = largest_node(r->rings);
+    const uint32_t largest = plan_largest_node(r->rings);
     SIM_ASSERT(plan_nodes(r->rings) > 1);
     *out = (plan){ .kind = r->kind, .ranks = r->rings->ranks, .rings = r->rings->count, .bytes = r->bytes };
     const uint32_t pieces = plan_pieces(&r->cut, (r->bytes + out->rings - 1) / out->rings);

@@ -52,24 +52,11 @@ static uint32_t heads_of(const shape *s, const ring_set *rings)
     return nvls ? rings->ranks / plan_nodes(rings) : 1;
 }
 
-static uint32_t largest_node(const ring_set *rings)
-{
-    uint32_t largest = 1;
-    for (uint32_t v = 0; v < plan_nodes(rings); v++) {
-        const uint32_t count = plan_node_start(rings, v + 1) - plan_node_start(rings, v);
-        if (count > largest) largest = count;
-    }
-    return largest;
-}
-
 // Up and down the chain of the largest node and the binary tree over nodes; into switches and out of them; or from rank to
 // rank.
 static uint32_t pipeline_hops(const shape *s, const ring_set *rings)
 {
-    const uint32_t largest = largest_node(rings);
-    uint32_t depth = 0;
-    while ((UINT64_C(1) << depth) < plan_nodes(rings))
-        depth++;
+    const uint32_t largest = plan_largest_node(rings), depth = plan_doublings(plan_nodes(rings));
     switch (s->choice.algorithm) {
     case ALGORITHM_NVLS:
     case ALGORITHM_NVLS_TREE: return 2 + 2 * depth;
@@ -81,11 +68,11 @@ static uint32_t pipeline_hops(const shape *s, const ring_set *rings)
 }
 
 // A pipeline passes a piece on before all of it is there, where a lane is busy with one for longer than a hop takes: then
-// pieces are cut finer, up to 128 times. Loops of NVLS are stored whole. A plan has a million messages at most, but a lane
-// some hundred pieces: more only cost time.
+// pieces are cut finer, up to 128 times. Loops of NVLS are stored whole. A plan has a million messages at most, for more
+// only cost time, but each lane may have 128 pieces in any case.
 static uint64_t piece_bytes(const collectives *c, const shape *s, const plan_cache_key *key, uint32_t lanes)
 {
-    enum { FINER_MAX = 128, PIECES_MAX = 128, MESSAGES_MAX = 1 << 20 };
+    enum { FINER_MAX = 128, PIECES_ALLOWED = 128, MESSAGES_MAX = 1 << 20 };
     const ring_set *rings = shape_rings(c, s);
     const uint32_t hops = pipeline_hops(s, rings);
     const double pieces = fmax(1, ceil(s->pace.loops)), own_ps = (double)s->pace.stream_ps / pieces;
@@ -96,7 +83,7 @@ static uint64_t piece_bytes(const collectives *c, const shape *s, const plan_cac
         bytes /= (uint64_t)fmin(finer, FINER_MAX);
     const uint64_t most = MESSAGES_MAX / (plan_cache_messages(c->plans, key) + 1);
     const uint64_t least = s->key.bytes /
-                           ((most > PIECES_MAX ? most : PIECES_MAX) * lanes * heads_of(s, rings));
+                           ((most > PIECES_ALLOWED ? most : PIECES_ALLOWED) * lanes * heads_of(s, rings));
     if (bytes < least) bytes = least;
     return bytes > 0 ? bytes : 1;
 }

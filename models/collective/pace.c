@@ -57,14 +57,6 @@ double pace_network_hop_s(const collective_layout *layout, sim_time hop_ps)
     return units_s_from_ps(hop_ps > layout->net_delay_ps ? hop_ps : layout->net_delay_ps);
 }
 
-uint32_t pace_tree_depth(uint32_t nodes)
-{
-    uint32_t depth = 0;
-    while (UINT64_C(1) << depth < nodes)
-        depth++;
-    return depth;
-}
-
 double pace_channels_per_thread(const collective_layout *layout, double channels)
 {
     return fmax(1, channels / layout->ranks_per_node);

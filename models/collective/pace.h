@@ -38,6 +38,8 @@ typedef struct collective_pace {
 } collective_pace;
 
 // bytes: the size column of nccl-tests (plan.h). The algorithm is one that the layout has (tuner.h). One rank takes no time.
+// A send goes to one peer, of a communicator with the layout's ranks; inside a node if the layout has one node. Of an
+// all-to-all of unequal parts only the largest row is known here (bytes): all others are taken to be as large.
 collective_pace pace_of(const collective_library *library, const collective_layout *layout,
                         collective_kind kind, collective_algorithm algorithm, collective_protocol protocol,
                         uint64_t bytes);
@@ -50,9 +52,7 @@ bool pace_has_steps(collective_algorithm algorithm);
 void pace_steps_of(const collective_library *library, const collective_layout *layout, collective_kind kind,
                    collective_algorithm algorithm, collective_protocol protocol, uint64_t bytes,
                    uint32_t count, step_pace *steps);
-// A send to one peer, of a communicator with the layout's ranks; inside a node if the layout has one node.
-// Of an all-to-all of unequal parts, when only its largest row is known (bytes): all others are taken to be as large.
-// When all parts are (plan.h), rings saying who is on which node:
+// Of an all-to-all of unequal parts, when all of them are known (plan.h). The rings say who is on which node.
 collective_pace pace_unequal(arena *scratch, const collective_library *library,
                              const collective_layout *layout, const ring_set *rings, const uint64_t *parts);
 static inline sim_time pace_time_ps(const collective_pace *pace)

@@ -23,7 +23,6 @@ double pace_entry_s(const collective_layout *layout);
 double pace_visible_s(const collective_layout *layout, collective_protocol protocol);
 double pace_network_hop_s(const collective_layout *layout,
                           sim_time hop_ps); // no shorter than the path's delay
-uint32_t pace_tree_depth(uint32_t nodes);   // ceil(log2)
 // Channels that one host thread serves: those of a node over its GPUs.
 double pace_channels_per_thread(const collective_layout *layout, double channels);
 // What asking the receiver first adds, for one message of so many bytes on the wire: to the hop, to the host thread.

@@ -33,7 +33,7 @@ collective_pace pace_nvls_tree(const pace_request *q)
     const double hop_s = pace_network_hop_s(l, l->nic->hops[PROTOCOL_SIMPLE].tree_ps) + net_s / (2 * load) +
                          post_s;
     const double loop_s = fmax(node_s, net_s);
-    const double fill_s = 3 * node_s + 2 * pace_tree_depth(l->nodes) * hop_s;
+    const double fill_s = 3 * node_s + 2 * plan_doublings(l->nodes) * hop_s;
     const double stream_s = fmin(loops * loop_s, fill_s + (loops - 1) * loop_s);
     collective_pace pace = pace_make(pace_entry_s(l) + fill_s + (loops - 1) * loop_s - stream_s, stream_s);
     pace.entry_ps = pace_ps(pace_entry_s(l));

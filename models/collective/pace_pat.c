@@ -40,7 +40,7 @@ collective_pace pace_pat(const pace_request *q)
 {
     const collective_layout *l = q->layout;
     const pat_times t = terms_of(q);
-    const uint32_t rounds = pace_tree_depth(l->ranks);
+    const uint32_t rounds = plan_doublings(l->ranks);
     const double entry_s = pace_entry_s(l) +
                            units_s_from_ps(l->link->protocols[PROTOCOL_SIMPLE].ring_entry_ps);
     collective_pace pace = pace_make(entry_s + rounds * (t.work_s + t.nic_s + t.hop_s),
@@ -64,7 +64,7 @@ void pace_pat_steps(const pace_request *q, uint32_t count, step_pace *steps)
 {
     const pat_times t = terms_of(q);
     const uint32_t ranks = q->layout->ranks;
-    SIM_ASSERT(count == pace_tree_depth(ranks));
+    SIM_ASSERT(count == plan_doublings(ranks));
     for (uint32_t step = 0; step < count; step++) {
         const bool gathers = q->kind == COLLECTIVE_ALL_GATHER;
         const uint64_t d = UINT64_C(1) << (gathers ? count - 1 - step : step);

@@ -25,15 +25,12 @@ static double channels_of(const pace_request *q)
 
 static uint32_t rounds_of(uint32_t ranks) // floor(log2)
 {
-    uint32_t rounds = 0;
-    while (ranks >> (rounds + 1) > 0)
-        rounds++;
-    return rounds;
+    return plan_doublings(plan_power_within(ranks));
 }
 
 static bool has_folds(const collective_layout *l)
 {
-    return UINT32_C(1) << rounds_of(l->ranks) < l->ranks;
+    return plan_power_within(l->ranks) < l->ranks;
 }
 
 static uint32_t step_count(const pace_request *q)
@@ -67,7 +64,7 @@ static exchange exchange_at(const pace_request *q, uint32_t step)
     }
     const bool halves = q->kind != COLLECTIVE_ALL_GATHER && step < rounds;
     const uint32_t k = halves ? step : rounds - 1 - step % rounds,
-                   others = l->ranks - (UINT32_C(1) << rounds);
+                   others = l->ranks - plan_power_within(l->ranks);
     const double part = exp2(k + 1.0), all = (double)q->bytes;
     const double shares = exp2(rounds) / part + ceil(others / part); // of the ranks that have the most
     return (exchange){ .bytes = q->kind == COLLECTIVE_ALL_REDUCE ? all / part : all * shares / l->ranks,

@@ -71,7 +71,7 @@ collective_pace pace_tree(const pace_request *q)
                          t.unit_bytes / t.rate_Bps;
     const uint32_t g = l->nodes == 1 ? l->ranks : l->ranks_per_node;
     double fill_s = 2 * (g - 1) * hop_s;
-    if (l->nodes > 1) fill_s += 2 * pace_tree_depth(l->nodes) * network_s(q, &t);
+    if (l->nodes > 1) fill_s += 2 * plan_doublings(l->nodes) * network_s(q, &t);
     const double units = (double)q->bytes / t.channels / t.unit_bytes, unit_s = stage_s(q, &t);
     const double entry_s = pace_entry_s(l) + units_s_from_ps(costs->tree_entry_ps);
     const double stream_s = fmin(units * unit_s, fill_s + (units - 1) * unit_s);

@@ -10,14 +10,6 @@
 // Pieces follow one another, each a round behind the one before.
 #include "models/collective/plan_sketch.h"
 
-static uint32_t rounds_of(uint32_t ranks)
-{
-    uint32_t rounds = 0;
-    while ((UINT64_C(1) << rounds) < ranks)
-        rounds++;
-    return rounds;
-}
-
 // All that a rank sends in the round of distance d: shares of owners that lie at the sender's place in their tree.
 static void draw_sender(plan_sketch *s, sketch_send send, uint32_t d, uint32_t piece)
 {
@@ -37,7 +29,7 @@ static void draw_sender(plan_sketch *s, sketch_send send, uint32_t d, uint32_t p
 
 static void draw(plan_sketch *s)
 {
-    const uint32_t rounds = rounds_of(s->plan->ranks);
+    const uint32_t rounds = plan_doublings(s->plan->ranks);
     const bool reduces = s->plan->kind == COLLECTIVE_REDUCE_SCATTER;
     for (uint32_t piece = 0; piece < sketch_rounds(s); piece++)
         for (uint32_t round = 0; round < rounds; round++)
@@ -60,7 +52,7 @@ void plan_pat(arena *a, const plan_request *r, plan *out)
     out->chunks = plan_chunks(out->ranks, pieces);
     if (out->ranks == 1) return;
     const bool streams = r->grain == GRAIN_STREAMS;
-    out->steps = rounds_of(out->ranks) + (streams ? 0 : pieces - 1);
+    out->steps = plan_doublings(out->ranks) + (streams ? 0 : pieces - 1);
     out->stage_count = streams ? out->steps : 0;
     plan_sketch s = { .request = r, .plan = out, .arena = a, .pieces = pieces };
     sketch_plan(&s, &(sketch_algorithm){ .draw = draw });

@@ -54,6 +54,22 @@ uint32_t plan_chunks(uint32_t lanes, uint32_t pieces)
     return lanes * pieces;
 }
 
+uint32_t plan_doublings(uint32_t count)
+{
+    uint32_t doublings = 0;
+    while (UINT64_C(1) << doublings < count)
+        doublings++;
+    return doublings;
+}
+
+uint32_t plan_power_within(uint32_t count)
+{
+    uint32_t power = 1;
+    while (power <= count / 2)
+        power *= 2;
+    return power;
+}
+
 uint32_t plan_more_waits(const plan *p, uint32_t message, uint32_t *first)
 {
     uint32_t low = 0, high = p->more_count;
@@ -83,6 +99,16 @@ uint32_t plan_node_start(const ring_set *rings, uint32_t node)
     SIM_ASSERT(node <= plan_nodes(rings));
     if (rings->nodes == 0) return node * rings->ranks;
     return rings->node_starts[node];
+}
+
+uint32_t plan_largest_node(const ring_set *rings)
+{
+    uint32_t largest = 0;
+    for (uint32_t v = 0; v < plan_nodes(rings); v++) {
+        const uint32_t count = plan_node_start(rings, v + 1) - plan_node_start(rings, v);
+        if (count > largest) largest = count;
+    }
+    return largest;
 }
 
 bool plan_nodes_alike(const ring_set *rings)
@@ -171,14 +197,6 @@ static uint64_t chunk_count(const plan_request *r, uint32_t lanes)
     return (uint64_t)lanes * plan_pieces(&r->cut, (r->bytes + lanes - 1) / lanes);
 }
 
-static uint32_t power_within(uint32_t ranks)
-{
-    uint32_t power = 1;
-    while (power <= ranks / 2)
-        power *= 2;
-    return power;
-}
-
 // Each chunk goes once to all ranks but one, or is summed on the way to one; of an all-reduce both. Switches take it from each
 // rank of a node and give it to each.
 uint64_t plan_message_count(const plan_request *r)
@@ -202,7 +220,7 @@ uint64_t plan_message_count(const plan_request *r)
     case ALGORITHM_PAT:
     case ALGORITHM_HIERARCHICAL: return chunk_count(r, ranks) * ways;
     case ALGORITHM_RECURSIVE:
-        return chunk_count(r, collective_sums_for_all(r->kind) ? power_within(ranks) : ranks) * ways;
+        return chunk_count(r, collective_sums_for_all(r->kind) ? plan_power_within(ranks) : ranks) * ways;
     case ALGORITHMS: break;
     }
     SIM_ASSERT(r->algorithm < ALGORITHMS);

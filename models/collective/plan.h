@@ -85,8 +85,8 @@ typedef struct plan_request {
     uint64_t bytes; // all-gather: gathered; reduce-scatter: before scattering; else the buffer of one rank
     collective_grain grain;
     plan_cut cut;
-    const uint64_t *
-        parts; // ALL_TO_ALL_UNEQUAL: sender x ranks + receiver; kept, not copied. bytes is the largest sum of a row
+    // ALL_TO_ALL_UNEQUAL: sender x ranks + receiver; kept, not copied. bytes is the largest sum of a row.
+    const uint64_t *parts;
 } plan_request;
 
 typedef struct plan_message {
@@ -97,8 +97,8 @@ typedef struct plan_message {
     // Messages of earlier steps. The sender's one before this on the same ring, or PLAN_NONE: on each ring a rank sends one
     // message after another (chains_by_edge: to each of its receivers).
     int32_t after_own;
-    int32_t
-        after_received; // the message the sender must have received, or PLAN_NONE; others: plan_more_waits()
+    // The message that the sender must have received, or PLAN_NONE; others: plan_more_waits().
+    int32_t after_received;
     uint16_t ring;
     bool reduces; // the receiver adds it to its own
     uint64_t bytes;
@@ -125,8 +125,8 @@ typedef struct edge_stage {
 typedef struct plan {
     collective_kind kind;
     uint32_t ranks, rings, chunks;
-    uint32_t
-        share_chunks; // all-gather, reduce-scatter: of each position; position p has those from p share_chunks on
+    // All-gather, reduce-scatter: of each position; position p has those from p share_chunks on.
+    uint32_t share_chunks;
     uint32_t steps;   // that follow one another, each with its latency; of pieces in a pipeline: in its grain
     uint64_t bytes;   // the size column of nccl-tests: the whole buffer
     plan_edge *edges; // in both grains: each pair (and operation) once, by sender
@@ -176,10 +176,13 @@ static inline bool collective_sums_for_all(collective_kind kind)
 // How many pieces a cut makes of so many bytes of one lane.
 uint32_t plan_pieces(const plan_cut *cut, uint64_t lane_bytes);
 uint32_t plan_chunks(uint32_t lanes, uint32_t pieces); // their product, which must be a number of chunks
+uint32_t plan_doublings(uint32_t count);               // of 1 until it is no less: ceil(log2)
+uint32_t plan_power_within(uint32_t count);            // the largest power of two that is no more
 uint32_t plan_nodes(const ring_set *rings);
 uint32_t plan_node_start(const ring_set *rings,
-                         uint32_t node);      // a place in each ring; node = nodes: their end
-bool plan_nodes_alike(const ring_set *rings); // all have equally many members
+                         uint32_t node);           // a place in each ring; node = nodes: their end
+uint32_t plan_largest_node(const ring_set *rings); // its number of members
+bool plan_nodes_alike(const ring_set *rings);      // all have equally many members
 // The member at a place of the chain that begins at the ring's NIC.
 uint32_t plan_chain_at(const ring_set *rings, uint32_t ring, uint32_t node, uint32_t place);
 

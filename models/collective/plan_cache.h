@@ -30,8 +30,8 @@ typedef struct plan_cache_key {
     uint64_t bytes;
     plan_cut cut;
     uint32_t slots; // transfers of an edge in flight, between nodes twice as many; 0: any number
-    bool
-        apart; // each message is a transfer of its own, and waits for the one before on its edge and ring only
+    // Each message is a transfer of its own, and waits for the one before on its edge and ring only.
+    bool apart;
     bool at_once; // what a rank sends to one does not wait for what it sends to another
     // A rank ends a step, sending and receiving, before it begins the next: a rendezvous in each.
     bool in_turn;
@@ -62,6 +62,9 @@ typedef struct cached_plan {
     bool *leaves; // per edge: from node to node
     plan_state *free_states;
 } cached_plan;
+
+// plan_transfers.c: the rest of a plan of messages that has its plan and key; rings: its own.
+void plan_transfers_build(arena *a, cached_plan *c, const ring_set *rings);
 
 typedef struct plan_cache plan_cache;
 plan_cache *plan_cache_create(arena *a, collective_grain grain);

@@ -18,21 +18,10 @@ typedef struct recursive_work {
     uint32_t piece, step;
 } recursive_work;
 
-static uint32_t power_within(uint32_t ranks)
-{
-    uint32_t power = 1;
-    while (power <= ranks / 2)
-        power *= 2;
-    return power;
-}
-
 static uint32_t rounds_of(collective_kind kind, uint32_t ranks)
 {
-    const uint32_t power = power_within(ranks);
-    uint32_t rounds = 0;
-    while ((UINT32_C(1) << rounds) < power)
-        rounds++;
-    return (collective_sums_for_all(kind) ? 2 : 1) * rounds + (power < ranks ? 2 : 0);
+    const uint32_t power = plan_power_within(ranks);
+    return (collective_sums_for_all(kind) ? 2 : 1) * plan_doublings(power) + (power < ranks ? 2 : 0);
 }
 
 // Units first, first + stride, .. below end.
@@ -119,7 +108,7 @@ static void draw_doubling(recursive_work *w)
 static void draw(plan_sketch *s)
 {
     const plan *p = s->plan;
-    const uint32_t power = power_within(p->ranks);
+    const uint32_t power = plan_power_within(p->ranks);
     recursive_work w = {
         .sketch = s, .power = power, .others = p->ranks - power, .units = p->chunks / s->pieces
     };
@@ -134,7 +123,7 @@ static void draw(plan_sketch *s)
 
 void plan_recursive(arena *a, const plan_request *r, plan *out)
 {
-    const uint32_t n = r->rings->ranks, units = collective_sums_for_all(r->kind) ? power_within(n) : n;
+    const uint32_t n = r->rings->ranks, units = collective_sums_for_all(r->kind) ? plan_power_within(n) : n;
     *out = (plan){ .kind = r->kind, .ranks = n, .rings = 1, .bytes = r->bytes };
     const uint32_t pieces = plan_pieces(&r->cut, (r->bytes + units - 1) / units);
     out->share_chunks = pieces;
