@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // models/collective/collective.h: plays plans on a network. A group is an ordered list of endpoints; a collective on it
 // starts when its last member has arrived, and its owner is told at its end. Its rings are those of ring_order.h, so that a
-// group over nodes uses all NICs that serve it. Plans are cached by (kind, rings, bytes).
+// group over nodes uses all NICs that serve it. Plans are cached (plan_cache.h).
 // Bytes of every collective are checked against its plan at its end.
 //
 // What runs, and for how long alone, is the library's (tuner.h, pace.h), for the layout of the group (group_layout.h).
-// Grains: streams: the latency of the pace passes, then one request moves all edges, never faster than the pace. messages: the
-// messages of each step on each edge are a transfer, started when the one before on its edge is delivered and the data it
-// passes on has been received (collective_shape.c).
+// Grains: streams: the latency of the pace passes, then one request moves all edges, never faster than the pace; where steps
+// differ, stage after stage does so (collective_shape.c). messages: what a step sends over an edge, or a switch sums in an act,
+// is a transfer, which waits for those before it and for the data that it passes on (message_shape.c, message_play.h).
 //
 // Digest: one record per collective, times its multiplicity: kind, node of the first member, ranks, start (last arrival),
 // end, bytes, label. The node rather than the member, so that folding the equal groups inside a node does not show.
@@ -54,8 +54,7 @@ typedef struct collective_result { // what the owner is told, and what the trace
 } collective_result;
 
 typedef void collective_done(void *owner, const collective_result *result); // may open and arrive at others
-// Told for each finished transfer (messages of one step on one edge) or stream edge of a collective when set (trace level
-// transfers); opens none.
+// Told for each edge of a finished transfer or stage of a stream when set (trace level transfers); opens none.
 typedef struct collective_transfer {
     uint32_t tag;
     vertex_id from, to;

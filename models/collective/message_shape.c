@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How a shape is played message by message: how its plan is cut, and what each transfer costs. Three ways:
-//     slices     rings of chunks: each slice has the costs of its own that the pace gives
-//     a line     trees, NVLS, SHARP, broadcasts: piece behind piece over many hops, all alike. With K pieces and H hops
+//     slices     rings, broadcasts and reduces by Simple: each slice has the costs of its own that the pace gives
+//     a line     trees, NVLS, SHARP, other broadcasts: piece behind piece over many hops, all alike. With K pieces and H hops
 //                    own = stream / K     hop = (T - entry - (K - 1) own) / H
 //                so that a lane is busy with a piece for own, a piece takes hop on each of its way, and all of them take the
 //                pace's T alone. A send is a line of one piece and one hop; so is an all-to-all, all of whose parts move at
