@@ -243,14 +243,24 @@ static const char *algorithms_of(const collective_bench *b, collective_kind kind
     return text ? arena_format(b->arena, "%s or %s", text, last) : last;
 }
 
+// On any hardware.
+static bool kind_has(collective_kind kind, collective_algorithm algorithm)
+{
+    const uint32_t starts[] = { 0, 2, 4 };
+    const ring_set node = { .ranks = 4, .count = 1 },
+                   nodes = { .ranks = 4, .count = 1, .nodes = 2, .node_starts = starts };
+    return plan_exists(&(plan_request){ .kind = kind, .algorithm = algorithm, .rings = &node }) ||
+           plan_exists(&(plan_request){ .kind = kind, .algorithm = algorithm, .rings = &nodes });
+}
+
 static collective_bench_obstacle algorithm_obstacle(const collective_bench *b,
                                                     const collective_bench_request *r)
 {
     const collective_algorithm algorithm = (collective_algorithm)r->algorithm;
     const char *valid = algorithms_of(b, r->kind), *word = collective_algorithm_words[algorithm];
     const char *lacks = tuner_lacks(&b->scenario->network.collectives, &b->layout, algorithm);
-    if (lacks) return OBSTACLE(ALGORITHM, valid, "%s", lacks);
-    if (!has_algorithm(b, r->kind, algorithm))
+    if (lacks && kind_has(r->kind, algorithm)) return OBSTACLE(ALGORITHM, valid, "%s", lacks);
+    if (lacks || !has_algorithm(b, r->kind, algorithm))
         return OBSTACLE(ALGORITHM, valid, "%s has no algorithm \"%s\" here", collective_kind_words[r->kind],
                         word);
     return (collective_bench_obstacle){ 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All-reduce in the network's switches (SHARP):
-//     T = latency + S / (share x B)     S [bytes]   B [bytes/s]: of all NICs of a node
+//     T = latency + max(S / (share x B), 2 (g-1)/g S / port)     S [bytes]   B [bytes/s]: of all NICs of a node
 //     direct: latency = base + 2 (min(1, g-1) hop + (g-1) rank) + network     chain: base + 2 (g-1) hop + network
 // Flat with the number of nodes. The shares were measured at 4 GiB and more (collectives.csv: together-slinky0512: Chain .71,
 // Direct .78 to four nodes, .72 beyond); no size below is published, so the latency is what the library's tuner believes and
@@ -32,7 +32,10 @@ collective_pace pace_collnet(const pace_request *q, collective_algorithm algorit
     const double ratio = !direct                 ? sharp->chain_ratio
                          : l->nodes <= FAR_NODES ? sharp->direct_ratio
                                                  : sharp->far_direct_ratio;
-    collective_pace pace = pace_make(latency_s, (double)q->bytes / (pace_nics_Bps(l) * ratio));
+    double stream_s = (double)q->bytes / (pace_nics_Bps(l) * ratio);
+    if (others > 0) // what a GPU hands on of the lanes that it does not head, up and down
+        stream_s = fmax(stream_s, 2 * others / l->ranks_per_node * (double)q->bytes / pace_link_Bps(l));
+    collective_pace pace = pace_make(latency_s, stream_s);
     pace.entry_ps = terms->base_ps;
     pace.channels = chunking_all_channels(q->library, l, algorithm);
     pace.chunk_bytes = pace.slice_bytes = q->bytes / pace.channels + 1; // no chunks of NCCL's are modelled

@@ -57,8 +57,8 @@ collective_pace pace_hierarchical(const pace_request *q)
     collective_pace sum = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         const collective_pace pace = stage_pace(q, &stages[i]);
-        if (i == 0)
-            sum = (collective_pace){ .channels = pace.channels, .slices = pace.slices, .slots = pace.slots };
+        if (i == 0) sum = (collective_pace){ .slices = pace.slices, .slots = pace.slots };
+        if (pace.channels > sum.channels) sum.channels = pace.channels; // of the stage with the most
         if (pace.chunk_bytes > sum.chunk_bytes) sum.chunk_bytes = pace.chunk_bytes;
         if (pace.slice_bytes > sum.slice_bytes) sum.slice_bytes = pace.slice_bytes;
         sum.latency_ps += pace.latency_ps;
