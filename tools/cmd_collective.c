@@ -28,7 +28,7 @@ static const option options[] = {
                 "all_reduce, all_gather, reduce_scatter, alltoall, alltoallv, sendrecv, broadcast or reduce "
                 "[all_reduce]"),
     OPTION_TEXT(collective_command_options, parts, 0, "parts", "FILE",
-                "of alltoallv: CSV, a row per sender with a weight for each receiver"),
+                "of alltoallv: CSV without a header, a row per sender with a weight for each receiver"),
     OPTION_TEXT(collective_command_options, sizes.begin, 'b', "minbytes", "SIZE",
                 "the first size: 8, 1K, 32M, 8G, 1,024-fold each [32M]"),
     OPTION_TEXT(collective_command_options, sizes.end, 'e', "maxbytes", "SIZE",
@@ -54,8 +54,9 @@ static const option options[] = {
                 "of the network [fluid, or as the scenario says]"),
     OPTION_WORD(collective_command_options, grain, 0, "grain", NULL, collective_grain_words,
                 "one stream for each pair, or message by message [streams, or as the scenario says]"),
-    OPTION_WORD(collective_command_options, algorithm, 0, "algorithm", NULL, collective_algorithm_words,
-                "as NCCL_ALGO [by predicted time]"),
+    OPTION_WORD(
+        collective_command_options, algorithm, 0, "algorithm", NULL, collective_algorithm_words,
+        "as NCCL_ALGO, and two that NCCL lacks, recursive and hierarchical [by predicted time, of NCCL's]"),
     OPTION_WORD(collective_command_options, protocol, 0, "protocol", NULL, collective_protocol_words,
                 "as NCCL_PROTO [by predicted time]"),
     OPTION_TEXT(collective_command_options, queue_pairs, 0, "queue-pairs", "N",
@@ -528,6 +529,9 @@ const command command_collective = {
                    "and a system have is the node.\n",
     .examples = "  windtunnel collective -c all_reduce --cluster dgx-h100 --nodes 8 -b 8 -e 8G -f 2\n"
                 "  windtunnel collective -c alltoall --cluster eos --nodes 16 -b 1M -e 1G --json\n"
+                "  windtunnel collective -c alltoallv --parts scenarios/networks/hot-expert.csv --cluster "
+                "dgx-h100 \\\n"
+                "    --nodes 2 -b 64M\n"
                 "  windtunnel collective -c all_gather --cluster dgx-a100 -g 4 -b 1K -e 1G --protocol ll128\n"
                 "  windtunnel collective --cluster dgx-h100 --nodes 4 -b 1G \\\n"
                 "    --set 'cluster.degraded=[{nic: \"node 2 nic 1\", rate: 0.5}]'\n",

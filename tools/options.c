@@ -189,9 +189,10 @@ enum { HELP_COLUMN = 27 };
 
 static void print_option(const option *o, FILE *out)
 {
-    char left[128], choice[96] = "";
+    char left[320], choice[256] = "";
     for (uint32_t i = 0; o->words && o->words[i]; i++)
         snprintf(choice + strlen(choice), sizeof(choice) - strlen(choice), "%s%s", i ? "|" : "", o->words[i]);
+    SIM_ASSERT(strlen(choice) < sizeof(choice) - 1); // not cut off
     const char *value = o->words ? choice : o->value_name ? o->value_name : "";
     const char dash[] = { o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? ',' : ' ', 0 };
     int length = snprintf(left, sizeof(left), "  %s --%s%s%s", dash, o->name, *value ? " " : "", value);
