@@ -217,8 +217,8 @@ static const bind_row network_binds[] = {
               BIND_NOTE("NCCL_PROTO; auto takes the least predicted time")),
     BIND_ENUM(
         network_def, algorithm, "algorithm", algorithm_words, BIND_DEFAULT(0, "auto"),
-        BIND_NOTE("NCCL_ALGO; auto takes the least predicted time. Where a collective or a group cannot run "
-                  "it, the library's choice stands")),
+        BIND_NOTE("NCCL_ALGO; auto takes the least predicted time of what NCCL has, so never recursive or "
+                  "hierarchical. Where a collective or a group cannot run it, the library's choice stands")),
     BIND_U32(network_def, min_ctas, "min_ctas", BIND_DEFAULT(0, "0: the library's choice"), BIND_AT_MOST(64),
              BIND_NOTE("NCCL_MIN_CTAS and NCCL_MAX_CTAS: channels of rings, trees and NVLS")),
     BIND_U32(network_def, send_channels, "send_channels", BIND_DEFAULT(0, "0: the library's choice"),
