@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How NCCL's kernels cut a buffer: values by hand from NCCL's rules (nccl-constants.csv).
-#include "tests/support/layouts.h"
+#include "tests/support/library_group.h"
 
 #include "models/collective/chunking.h"
 #include "sim/array.h"
-
-static arena *scratch;
-static const collective_library *library;
-
-static int open_library(void **state)
-{
-    (void)state;
-    scratch = arena_create("chunking");
-    library = layouts_library(scratch);
-    return 0;
-}
-
-static int close_library(void **state)
-{
-    (void)state;
-    arena_destroy(scratch);
-    return 0;
-}
 
 // Of rings: 24 on a node of H100, GH200 and A100, 32 of B200; over nodes of H100 by the rule, of the others what their costs
 // say.

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Each algorithm by hand once, with the catalogue's costs of H100 (a CTA 21.8 GB/s, 1 us per slice, seen 2.4 us later) and
 // NDR (48.6 GB/s, .18 us per message, a hop 12 us, the host thread .8 us); and laws that hold for all.
-#include "tests/support/layouts.h"
+#include "tests/support/library_group.h"
 
 #include "models/collective/pace_internal.h"
 #include "models/collective/tuner.h"
 #include "sim/array.h"
-
-static arena *scratch;
-static const collective_library *library;
-
-static int open_library(void **state)
-{
-    (void)state;
-    scratch = arena_create("pace");
-    library = layouts_library(scratch);
-    return 0;
-}
-
-static int close_library(void **state)
-{
-    (void)state;
-    arena_destroy(scratch);
-    return 0;
-}
 
 static double time_us(const collective_layout *layout, collective_kind kind, collective_algorithm algorithm,
                       collective_protocol protocol, uint64_t bytes)

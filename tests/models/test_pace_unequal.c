@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All-to-all of unequal parts, by hand with the costs of H100 and NDR in tests/support/costs.
-#include "tests/support/layouts.h"
+#include "tests/support/library_group.h"
 
 #include "models/collective/pace.h"
 #include "sim/array.h"
 
 enum { RANKS_MAX = 64 };
 static const uint64_t MiB = UINT64_C(1) << 20;
-
-static arena *scratch;
-static const collective_library *library;
-
-static int open_library(void **state)
-{
-    (void)state;
-    scratch = arena_create("pace");
-    library = layouts_library(scratch);
-    return 0;
-}
-
-static int close_library(void **state)
-{
-    (void)state;
-    arena_destroy(scratch);
-    return 0;
-}
 
 static uint64_t *no_parts(const collective_layout *layout)
 {
