@@ -132,6 +132,8 @@ typedef struct slice_times {
     sim_time copy_ps, moving_ps, seen_ps, rest_ps, lane_ps;
 } slice_times;
 slice_times message_times(const collectives *c, const shape *s, uint32_t t);
+// What the network carries of transfer t over one of its edges in the cached plan.
+uint64_t message_wire_bytes(const collectives *c, const shape *s, uint32_t t, uint32_t edge);
 // Of transfer t; its edges are the player's until the next call.
 network_request message_request(collectives *c, const shape *s, uint32_t t);
 

@@ -70,9 +70,9 @@ static uint64_t network_bytes_of(collectives *c, const shape *s)
 {
     const cached_plan *cached = plan_cache_at(c->plans, s->plan);
     uint64_t bytes = 0;
-    const uint32_t edges = cached->transfer_count > 0 ? cached->first_edges[cached->transfer_count] : 0;
-    for (uint32_t e = 0; e < edges; e++)
-        bytes += library_wire_bytes(shape_cut(c, s), cached->edges[e].bytes);
+    for (uint32_t t = 0; t < cached->transfer_count; t++)
+        for (uint32_t e = cached->first_edges[t]; e < cached->first_edges[t + 1]; e++)
+            bytes += message_wire_bytes(c, s, t, e);
     for (uint32_t e = 0; c->options.grain == GRAIN_STREAMS && e < cached->plan.edge_count; e++)
         bytes += s->edges[e].bytes;
     return bytes;

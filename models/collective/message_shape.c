@@ -224,19 +224,34 @@ static slice slice_of(const collectives *c, const shape *s, uint32_t t)
     return x;
 }
 
-// Of a line of pieces the network carries as many bytes as the kernels' slice has whose time it takes: the last is what
-// full ones leave, and would be far above the pace's rate with as many bytes as they.
-static uint64_t carried_bytes(const cached_plan *cached, const slice *x)
+// Of a line of pieces by slices the network carries as many bytes as the kernels' slice has whose time it takes: the last
+// is what full ones leave, and would be far above the pace's rate with as many bytes as they. Those of a lane add up to what
+// the plan cuts evenly: pieces k R + r of lane r, the first ones a byte larger.
+static uint64_t piece_carried_bytes(const cached_plan *cached, const plan_message *m)
 {
     const plan *p = &cached->plan;
-    if (p->share_chunks > 0) return x->bytes; // cut evenly there as well
-    const uint32_t pieces = p->chunks / p->rings, piece = x->first->chunk / p->rings;
-    const uint64_t full = cached->key.cut.chunk_bytes * x->rings;
-    if (piece + 1 < pieces) return full;
-    const plan_edge *edge = &p->edges[x->first->edge];
-    const uint64_t all = edge->bytes / edge->rings * x->rings + edge->bytes % edge->rings,
-                   before = full * (pieces - 1);
-    return all > before ? all - before : 1;
+    const uint32_t lanes = p->rings, pieces = p->chunks / lanes, lane = m->chunk % lanes;
+    const uint64_t full = cached->key.cut.chunk_bytes, more = p->bytes % p->chunks;
+    const uint64_t longer = more > lane ? (more - lane + lanes - 1) / lanes : 0;
+    const uint64_t all = p->bytes / p->chunks * pieces + longer;
+    SIM_ASSERT(cached->key.cut.slices == 1 && all <= full * pieces);
+    const uint64_t before = full * (m->chunk / lanes);
+    if (before >= all) return 0;
+    return all - before < full ? all - before : full;
+}
+
+static uint64_t carried_bytes(const shape *s, const cached_plan *cached, uint32_t t, uint32_t edge)
+{
+    uint64_t bytes = 0;
+    if (!s->by_slices || cached->plan.share_chunks > 0) return cached->edges[edge].bytes;
+    for (uint32_t m = cached->first_messages[t]; m < cached->first_messages[t + 1]; m++)
+        bytes += piece_carried_bytes(cached, &cached->plan.messages[m]);
+    return bytes;
+}
+
+uint64_t message_wire_bytes(const collectives *c, const shape *s, uint32_t t, uint32_t edge)
+{
+    return library_wire_bytes(shape_cut(c, s), carried_bytes(s, shape_plan(c, s), t, edge));
 }
 
 static sim_time part_ps(const slice *x, sim_time full_ps)
@@ -302,15 +317,10 @@ network_request message_request(collectives *c, const shape *s, uint32_t t)
     const cached_plan *cached = shape_plan(c, s);
     const sim_time moving_ps = message_times(c, s, t).moving_ps;
     const uint32_t first = cached->first_edges[t], count = cached_edge_count(cached, t);
-    uint64_t busiest_bytes = 0, carried = 0;
-    if (s->by_slices) {
-        const slice x = slice_of(c, s, t);
-        carried = carried_bytes(cached, &x);
-    }
+    uint64_t busiest_bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const transfer_edge *edge = &cached->edges[first + i];
-        c->edges[i] = s->edges[edge->edge];
-        c->edges[i].bytes = library_wire_bytes(shape_cut(c, s), s->by_slices ? carried : edge->bytes);
+        c->edges[i] = s->edges[cached->edges[first + i].edge];
+        c->edges[i].bytes = message_wire_bytes(c, s, t, first + i);
         if (c->edges[i].bytes > busiest_bytes) busiest_bytes = c->edges[i].bytes;
     }
     return (network_request){ .edges = c->edges,

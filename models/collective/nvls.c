@@ -7,8 +7,7 @@
 // puts on it. As messages, each piece is two acts of the switch (nvls_tree.c). Alone
 //     T = base + max(S / A, b / B)    T, base [s]   A [bytes/s]: of buffer, as measured   B [bytes/s]: of a link
 // A is of the GPUs' copy loops, not of the links: channels x rate of one, 16 x 17.95 GB/s on Hopper; base is the whole latency.
-// Middle sizes come out too fast, 8 H100 by 9 % at 256 MiB, 20 % at 64 MiB and 35 % at 8 MiB: loops of 8 chunks, which start
-// one after another, are left out.
+// That is a closed form for large buffers; what plays has the loops of chunks, which middle sizes feel (pace_nvls.c).
 #include "models/collective/nvls_tree.h"
 #include "sim/check.h"
 

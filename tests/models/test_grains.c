@@ -134,6 +134,7 @@ static played play(const play_case *c, network_engine engine, collective_grain g
     network_verify(b.n);
     network_counters counters = network_counters_of(b.n);
     assert_int_equal(counters.bytes_sent, counters.bytes_received);
+    assert_true(collectives_counters_of(player).network_bytes == counters.bytes_received);
     const kernel_costs *kernel = &costs.link->protocols[b.result.protocol];
     const played out = { .result = b.result,
                          .time_ps = b.result.end_ps - b.result.last_arrival_ps,
